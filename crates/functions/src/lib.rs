@@ -1,0 +1,1 @@
+//! Placeholder: the crate's first rooms land in the next commits.
