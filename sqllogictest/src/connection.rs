@@ -62,11 +62,6 @@ impl DatabaseConnection {
             Err(error) => Err(DatabaseError::from_statement(&error)),
         }
     }
-
-    /// Whether the server has gone.
-    pub(crate) fn is_closed(&self) -> bool {
-        self.client.as_ref().is_none_or(Client::is_closed)
-    }
 }
 
 #[async_trait]

@@ -97,12 +97,15 @@ impl<'a> Databases<'a> {
         left
     }
 
-    /// Connects anew if the server has been restarted, which a suite may do with a `system` record.
+    /// Tries once more on a new connection if the server has been restarted, which a suite may do with a `system` record.
     async fn execute(&self, admin: &mut Admin, sql: &str) -> Result<(), DatabaseError> {
-        if admin.connection.is_closed() {
-            admin.connection = self.open(&self.address.database).await?;
+        match admin.connection.execute(sql).await {
+            Err(DatabaseError::Lost(_)) => {
+                admin.connection = self.open(&self.address.database).await?;
+                admin.connection.execute(sql).await.map(|_| ())
+            }
+            result => result.map(|_| ()),
         }
-        admin.connection.execute(sql).await.map(|_| ())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::report::ConsoleReporter;
 use crate::suite::run_suite_until;
 
 /// Runs the suites, tells on standard output how it goes, and writes the `JUnit` report. Ctrl-C drops the databases and stops; a second
-/// one stops at once.
+/// one stops at once and may leave some behind.
 ///
 /// The process is to exit with [`Summary::exit_code`], or 2 on an error.
 ///
@@ -21,7 +21,8 @@ pub async fn run(args: TestArgs) -> Result<Summary, RunnerError> {
     let suite = run_suite_until(&args.paths, &address, &options, &reporter, interrupted.notified());
     let summary = tokio::select! {
         summary = suite => summary?,
-        () = two_interrupts(&interrupted) => Summary { interrupted: true, ..Summary::default() },
+        // No report: what has run so far is no result.
+        () = two_interrupts(&interrupted) => return Ok(Summary { interrupted: true, ..Summary::default() }),
     };
     if let Some(path) = &args.junit {
         junit::write(path, &summary)?;

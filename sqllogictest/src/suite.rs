@@ -47,7 +47,11 @@ pub async fn run_suite_until(
     let files = discover(paths)?;
     let mut stop = pin!(stop);
     let databases = tokio::select! {
-        () = &mut stop => return Ok(Summary { not_run: files, interrupted: true, ..Summary::default() }),
+        () = &mut stop => {
+            let summary = Summary { not_run: files, interrupted: true, ..Summary::default() };
+            reporter.finished(&summary);
+            return Ok(summary);
+        }
         databases = Databases::connect(address, &options.settings) => databases?,
     };
     reporter.started(files.len());
