@@ -166,3 +166,21 @@ async fn run_in(
     runner.shutdown_async().await;
     ended
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::SilentReporter;
+
+    /// A test harness may spawn it; this is checked when it compiles.
+    #[tokio::test]
+    async fn a_run_can_move_between_threads() {
+        fn movable<F: Future + Send>(future: F) -> F {
+            future
+        }
+        let (address, options) = (Address::default(), Options::default());
+        let paths = [PathBuf::from("/nowhere/at/all.slt")];
+        let ended = movable(run_suite(&paths, &address, &options, &SilentReporter)).await;
+        assert!(matches!(ended, Err(RunnerError::NotFound(_))));
+    }
+}
