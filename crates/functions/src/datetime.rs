@@ -1,0 +1,2 @@
+//! Placeholder.
+pub(crate) const FUNCTIONS: &[crate::function::Function] = &[];

@@ -1,0 +1,3 @@
+//! Placeholder.
+pub(crate) const FUNCTIONS: &[crate::function::Function] = &[];
+pub(crate) const REGEX: &[crate::function::Function] = &[];
