@@ -132,7 +132,7 @@ impl SqlType {
 impl fmt::Display for SqlType {
     /// PostgreSQL's `format_type`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let name = match self {
             SqlType::Boolean => "boolean",
             SqlType::SmallInt => "smallint",
             SqlType::Integer => "integer",
@@ -149,13 +149,11 @@ impl fmt::Display for SqlType {
             SqlType::Interval => "interval",
             SqlType::Array(element) => return write!(f, "{element}[]"),
             SqlType::Row(columns) => {
-                f.write_str("row(")?;
-                for (i, c) in columns.iter().enumerate() {
-                    write!(f, "{}{} {}", if i > 0 { ", " } else { "" }, c.name, c.sql_type)?;
-                }
-                ")"
+                let fields: Vec<_> = columns.iter().map(|c| format!("{} {}", c.name, c.sql_type)).collect();
+                return write!(f, "row({})", fields.join(", "));
             }
             SqlType::Unknown => "unknown",
-        })
+        };
+        f.write_str(name)
     }
 }
