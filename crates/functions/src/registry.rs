@@ -19,10 +19,11 @@ pub struct Registry {
 }
 
 /// Functions whose value depends on when they run: allowed in batch statements, refused in streams.
-const TIME_DEPENDENT: [&str; 6] = ["now", "current_timestamp", "current_date", "current_time", "transaction_timestamp", "statement_timestamp"];
+const TIME_DEPENDENT: [&str; 7] =
+    ["now", "current_timestamp", "current_date", "current_time", "localtimestamp", "transaction_timestamp", "statement_timestamp"];
 
 /// Functions with another value at each call: refused in streams, because a retraction would not meet what was inserted.
-const VOLATILE: [&str; 3] = ["random", "uuid", "gen_random_uuid"];
+const VOLATILE: [&str; 1] = ["random"];
 
 /// The one registry of the process.
 pub fn registry() -> &'static Registry {
@@ -46,6 +47,7 @@ impl Registry {
         let tables = [string::FUNCTIONS, string::REGEX, math::FUNCTIONS, datetime::FUNCTIONS];
         let ours = tables.into_iter().flatten().map(|f| Arc::new(ScalarUDF::new_from_impl(PgFunction::new(f))));
         scalars.extend(ours);
+        scalars.extend(datetime::statement_time());
         scalars.extend(from_datafusion());
         let mut by_name = HashMap::new();
         for udf in scalars {
@@ -92,6 +94,7 @@ impl Registry {
 /// Functions of DataFusion with PostgreSQL's meaning: they keep or choose among their arguments, or build structures.
 fn from_datafusion() -> Vec<Arc<ScalarUDF>> {
     vec![
+        df::math::random(),
         df::core::coalesce(),
         df::core::nullif(),
         df::core::greatest(),

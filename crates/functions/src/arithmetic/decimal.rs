@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, Decimal128Array};
+use arrow::array::{ArrayRef, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Decimal128Type, Int16Type, Int32Type, Int64Type, i256};
 use millstream_types::{Error, Result, SqlState, SqlType};
@@ -186,9 +186,4 @@ pub(crate) fn round_shift(x: i128, cut: u32) -> i128 {
 fn power(l: &Operand, r: &Operand, rows: usize, result: &SqlType) -> Result<ArrayRef> {
     let double = super::float::evaluate(ArithmeticOp::Pow, l, r, rows, &SqlType::Double)?;
     cast_array(&double, result)
-}
-
-/// The array with another precision and scale in its type; the digits stay.
-pub(crate) fn retype(array: &Decimal128Array, out: &DataType) -> ArrayRef {
-    Arc::new(Decimal128Array::new(array.values().clone(), array.nulls().cloned()).with_data_type(out.clone()))
 }

@@ -56,6 +56,13 @@ impl Arithmetic {
     }
 }
 
+/// `op` for kernels of functions with the same meaning (`mod`, `power`): the result has the type that the operator gives.
+pub(crate) fn apply(op: ArithmeticOp, args: &Args) -> Result<ArrayRef> {
+    let types: Vec<DataType> = args.operands.iter().map(|o| o.data_type().clone()).collect();
+    let types = sql_types(&types)?;
+    evaluate(op, args, &types, &result_type(op, &types)?)
+}
+
 /// Applies `op`; the shape of the result is that of the operands.
 fn evaluate(op: ArithmeticOp, args: &Args, types: &[SqlType], result: &SqlType) -> Result<ArrayRef> {
     if args.operands.iter().any(Operand::is_null_scalar) || types.contains(&SqlType::Unknown) {

@@ -27,6 +27,7 @@ use millstream_types::{Error, Result, SqlState, SqlType};
 use crate::error::external;
 use crate::function::short_name;
 use crate::operand::{Args, Operand};
+pub(crate) use text::output_text;
 pub use text::to_text;
 
 /// `array` as values of `to`, in the type's canonical Arrow representation. NULL stays NULL. Costs nothing if the type is the same.

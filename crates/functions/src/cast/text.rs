@@ -16,6 +16,14 @@ use super::{bytea_text, datetime_text, interval_text, nested, number_text};
 /// # Errors
 /// 0A000 for an Arrow type without SQL name.
 pub fn to_text(array: &ArrayRef) -> Result<StringArray> {
+    if let Some(values) = array.as_boolean_opt() {
+        return Ok(values.iter().map(|v| v.map(|v| if v { "true" } else { "false" })).collect());
+    }
+    output_text(array)
+}
+
+/// The same, with booleans as `t` and `f`: what `concat` and the text of arrays and rows use.
+pub(crate) fn output_text(array: &ArrayRef) -> Result<StringArray> {
     let sql_type = SqlType::from_arrow(array.data_type())?;
     let canonical = sql_type.to_arrow();
     let array = if *array.data_type() == canonical { array.clone() } else { super::canonicalise(array, &canonical)? };
@@ -60,7 +68,7 @@ pub(super) fn writer<'a>(array: &'a ArrayRef, sql_type: &SqlType) -> Result<Writ
     Ok(match sql_type {
         SqlType::Boolean => {
             let values = array.as_boolean();
-            Box::new(move |out, row| out.push_str(if values.value(row) { "true" } else { "false" }))
+            Box::new(move |out, row| out.push_str(if values.value(row) { "t" } else { "f" }))
         }
         SqlType::SmallInt => shown!(array, Int16Type),
         SqlType::Integer => shown!(array, Int32Type),

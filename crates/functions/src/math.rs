@@ -1,2 +1,0 @@
-//! Placeholder.
-pub(crate) const FUNCTIONS: &[crate::function::Function] = &[];
