@@ -11,7 +11,7 @@ pub(crate) const DAY: i64 = 24 * HOUR;
 /// 4714-11-24 BC, PostgreSQL's first day, in days since 1970-01-01.
 pub(crate) const FIRST_DAY: i64 = -2_440_588;
 /// 5874897-12-31, PostgreSQL's last date.
-pub(crate) const LAST_DAY: i64 = 2_145_042_540;
+pub(crate) const LAST_DAY: i64 = 2_145_042_905;
 
 /// A date; year 0 is 1 BC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -106,3 +106,23 @@ fn from_datafusion() -> Vec<Arc<ScalarUDF>> {
         datafusion::functions_nested::extract::array_element_udf(),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_time_is_known() {
+        for name in ["ms_add", "lower", "date_trunc", "coalesce", "now", "regexp_replace", "round", "random"] {
+            assert!(registry().scalar(name).is_some(), "{name}");
+        }
+        assert!(registry().scalar("arrow_cast").is_none());
+        assert_eq!(registry().aggregate("every").unwrap().name(), "bool_and");
+        assert!(is_time_dependent("NOW") && !is_time_dependent("lower"));
+        let changing = |f: &Arc<ScalarUDF>| f.signature().volatility != datafusion::logical_expr::Volatility::Immutable;
+        for f in registry().all_scalars().iter().filter(|f| changing(f)) {
+            assert!(is_time_dependent(f.name()) || is_volatile(f.name()), "{} must be refused in streams", f.name());
+        }
+    }
+}

@@ -89,8 +89,3 @@ pub(crate) fn between(a: i64, b: i64) -> (IntervalMonthDayNano, Fault) {
     let Some(diff) = a.checked_sub(b) else { return (NOTHING, OVERFLOW) };
     parts(Some(0), i32::try_from(diff / DAY).ok(), Some(diff % DAY * 1_000))
 }
-
-/// For comparing and EXTRACT(epoch): months are 30 days.
-pub(crate) fn approximate_micros(i: IntervalMonthDayNano) -> i128 {
-    (i128::from(i.months) * 30 + i128::from(i.days)) * i128::from(DAY) + i128::from(micros(i))
-}

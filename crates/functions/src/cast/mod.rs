@@ -12,8 +12,6 @@ mod nested;
 pub(crate) mod number;
 pub(crate) mod number_text;
 mod text;
-#[cfg(test)]
-mod tests;
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;

@@ -107,18 +107,19 @@ pub(super) fn justify(args: &Args, hours: bool, days: bool) -> Result<ArrayRef> 
         if days {
             (m, d) = (m + d / 30, d % 30);
         }
+        let below = |v: i64| if hours { v } else { 0 };
+        if days {
+            if m > 0 && (d < 0 || (d == 0 && below(t) < 0)) {
+                (m, d) = (m - 1, d + 30);
+            } else if m < 0 && (d > 0 || (d == 0 && below(t) > 0)) {
+                (m, d) = (m + 1, d - 30);
+            }
+        }
         if hours {
             if d > 0 && t < 0 {
                 (d, t) = (d - 1, t + DAY);
             } else if d < 0 && t > 0 {
                 (d, t) = (d + 1, t - DAY);
-            }
-        }
-        if days {
-            if m > 0 && (d < 0 || (d == 0 && t < 0)) {
-                (m, d) = (m - 1, d + 30);
-            } else if m < 0 && (d > 0 || (d == 0 && t > 0)) {
-                (m, d) = (m + 1, d - 30);
             }
         }
         let small = |v: i64| i32::try_from(v).map_err(|_| overflow("interval out of range"));

@@ -16,8 +16,7 @@ pub(crate) use now::all as statement_time;
 pub(crate) const FUNCTIONS: &[Function] = functions! {
     "date_part":
         (Text, Timestamp) -> Float8 => part::date_part, (Text, TimestampTz) -> Float8 => part::date_part,
-        (Text, Date) -> Float8 => part::date_part, (Text, Time) -> Float8 => part::date_part,
-        (Text, Interval) -> Float8 => part::date_part;
+        (Text, Time) -> Float8 => part::date_part, (Text, Interval) -> Float8 => part::date_part;
     "extract":
         (Text, Timestamp) -> [Returns::With(part::extract_type)] => part::extract,
         (Text, TimestampTz) -> [Returns::With(part::extract_type)] => part::extract,

@@ -70,7 +70,11 @@ fn field(name: &str) -> String {
 }
 
 fn refused(name: &str, what: &str) -> Error {
-    Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("unit \"{name}\" not recognized for type {what}"))
+    let known = compute(Value::Instant(0), name).is_some();
+    let why = if known { "not supported" } else { "not recognized" };
+    // PostgreSQL says 0A000 for a field that other types have.
+    let state = if known { SqlState::FEATURE_NOT_SUPPORTED } else { SqlState::INVALID_PARAMETER_VALUE };
+    Error::new(state, format!("unit \"{name}\" {why} for type {what}"))
 }
 
 /// A century or millennium of a year: there is no year 0 and no century 0.

@@ -18,8 +18,8 @@ pub(crate) use regex::FUNCTIONS as REGEX;
 
 /// The functions of this family.
 pub(crate) const FUNCTIONS: &[Function] = functions! {
-    "lower": (Text) -> Text => |a| text(a, |s, out| out.push_str(&s.to_lowercase()));
-    "upper": (Text) -> Text => |a| text(a, |s, out| out.push_str(&s.to_uppercase()));
+    "lower": (Text) -> Text => |a| text(a, |s, out| out.extend(s.chars().map(lower)));
+    "upper": (Text) -> Text => |a| text(a, |s, out| out.extend(s.chars().map(upper)));
     "initcap": (Text) -> Text => |a| text(a, initcap);
     "reverse": (Text) -> Text => |a| text(a, |s, out| out.extend(s.chars().rev()));
     "md5": (Text) -> Text => md5_text, (Bytea) -> Text => md5_bytes;
@@ -66,6 +66,19 @@ fn text(args: &Args, f: impl Fn(&str, &mut String)) -> Result<ArrayRef> {
     })
 }
 
+/// One character for one, as in PostgreSQL: what has no single counterpart stays.
+fn upper(c: char) -> char {
+    let mut all = c.to_uppercase();
+    match (all.next(), all.next()) {
+        (Some(one), None) => one,
+        _ => c,
+    }
+}
+
+fn lower(c: char) -> char {
+    c.to_lowercase().next().unwrap_or(c)
+}
+
 fn pair(args: &Args, f: impl Fn(&str, &str) -> bool) -> Result<ArrayRef> {
     let (s, t) = (args.lane::<StringArray>(0)?, args.lane::<StringArray>(1)?);
     args.map_bool(|row| Ok(f(s.get(row), t.get(row))))
@@ -89,7 +102,7 @@ fn count_bytes(args: &Args, times: usize) -> Result<ArrayRef> {
 fn initcap(s: &str, out: &mut String) {
     let mut inside = false;
     for c in s.chars() {
-        if inside { out.extend(c.to_lowercase()) } else { out.extend(c.to_uppercase()) }
+        out.push(if inside { lower(c) } else { upper(c) });
         inside = c.is_alphanumeric();
     }
 }
