@@ -121,11 +121,17 @@ fn plan(m: &str) -> Error {
         return Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{short}\" does not exist"));
     }
     let lower = m.to_lowercase();
-    let state = if lower.contains("must be in group by") || lower.contains("must appear in the group by") || lower.contains("could not be resolved from available columns") {
+    let state = if lower.contains("must be in group by")
+        || lower.contains("must appear in the group by")
+        || lower.contains("could not be resolved from available columns")
+    {
         SqlState::GROUPING_ERROR
     } else if lower.contains("cannot coerce") || lower.contains("cannot infer common") || lower.contains("type_coercion") {
         SqlState::DATATYPE_MISMATCH
-    } else if lower.contains("error during planning: failed to coerce") || lower.contains("no function matches") || lower.contains("does not support") {
+    } else if lower.contains("error during planning: failed to coerce")
+        || lower.contains("no function matches")
+        || lower.contains("does not support")
+    {
         SqlState::UNDEFINED_FUNCTION
     } else if lower.contains("not supported") || lower.contains("unsupported") || lower.contains("not implemented") {
         SqlState::FEATURE_NOT_SUPPORTED
@@ -156,16 +162,38 @@ fn first_line(m: &str) -> String {
 /// One line, lower case at the start, without a full stop, with SQL's type names instead of Arrow's.
 fn sentence(m: &str) -> String {
     let mut line = first_line(m);
-    for prefix in ["Error during planning: ", "Execution error: ", "Cast error: ", "Parser error: ", "sql parser error: ", "This feature is not implemented: "] {
+    for prefix in [
+        "Error during planning: ",
+        "Execution error: ",
+        "Cast error: ",
+        "Parser error: ",
+        "sql parser error: ",
+        "This feature is not implemented: ",
+    ] {
         if let Some(rest) = line.strip_prefix(prefix) {
             line = rest.to_string();
         }
     }
     for (arrow, sql) in [
-        ("LargeUtf8", "text"), ("Utf8View", "text"), ("Utf8", "text"), ("UInt64", "bigint"), ("UInt32", "bigint"), ("Int64", "bigint"),
-        ("Int32", "integer"), ("Int16", "smallint"), ("Float64", "double precision"), ("Float32", "real"), ("Decimal128", "numeric"),
-        ("Decimal256", "numeric"), ("Date32", "date"), ("Time64(µs)", "time"), ("Timestamp(µs)", "timestamp"),
-        ("Timestamp(µs, \"UTC\")", "timestamp with time zone"), ("Interval(MonthDayNano)", "interval"), ("Boolean", "boolean"), ("Binary", "bytea"),
+        ("LargeUtf8", "text"),
+        ("Utf8View", "text"),
+        ("Utf8", "text"),
+        ("UInt64", "bigint"),
+        ("UInt32", "bigint"),
+        ("Int64", "bigint"),
+        ("Int32", "integer"),
+        ("Int16", "smallint"),
+        ("Float64", "double precision"),
+        ("Float32", "real"),
+        ("Decimal128", "numeric"),
+        ("Decimal256", "numeric"),
+        ("Date32", "date"),
+        ("Time64(µs)", "time"),
+        ("Timestamp(µs)", "timestamp"),
+        ("Timestamp(µs, \"UTC\")", "timestamp with time zone"),
+        ("Interval(MonthDayNano)", "interval"),
+        ("Boolean", "boolean"),
+        ("Binary", "bytea"),
     ] {
         line = line.replace(arrow, sql);
     }

@@ -92,9 +92,8 @@ fn call(udf: &ScalarUDF, args: &[ColumnarValue], rows: usize) -> Result<ArrayRef
             ColumnarValue::Array(_) => None,
         })
         .collect();
-    let return_field = udf
-        .return_field_from_args(ReturnFieldArgs { arg_fields: &arg_fields, scalar_arguments: &scalars })
-        .map_err(from_datafusion)?;
+    let return_field =
+        udf.return_field_from_args(ReturnFieldArgs { arg_fields: &arg_fields, scalar_arguments: &scalars }).map_err(from_datafusion)?;
     let expected = return_field.data_type().clone();
     let call = ScalarFunctionArgs { args, arg_fields, number_rows: rows, return_field, config_options: Arc::new(ConfigOptions::default()) };
     let result = udf.invoke_with_args(call).map_err(from_datafusion)?;
@@ -124,10 +123,7 @@ fn run(expression: &str) -> String {
     if args.is_empty() {
         return scalar;
     }
-    let columns: Vec<_> = args
-        .iter()
-        .map(|a| ColumnarValue::Array(concat(&[a, &new_null_array(a.data_type(), 2), a]).unwrap()))
-        .collect();
+    let columns: Vec<_> = args.iter().map(|a| ColumnarValue::Array(concat(&[a, &new_null_array(a.data_type(), 2), a]).unwrap())).collect();
     let constant_types = expression.starts_with("round(") || expression.starts_with("trunc(") || expression.starts_with("extract(");
     let column = call(&udf, &columns, 4);
     if let Ok(array) = &column {

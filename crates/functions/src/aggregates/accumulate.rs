@@ -37,6 +37,9 @@ pub(super) trait Family: Debug + Send + Sync + 'static {
 /// The native running sum of a family.
 pub(super) type AccOf<F> = <<F as Family>::Acc as ArrowPrimitiveType>::Native;
 
+/// Adds or takes away.
+type Step<A> = fn(A, A) -> (A, Fault);
+
 fn checked<T: Default>(z: Option<T>) -> (T, Fault) {
     z.map_or_else(|| (T::default(), OVERFLOW), |z| (z, FINE))
 }
@@ -153,7 +156,7 @@ impl<F: Family> Single<F> {
         Single { sum: AccOf::<F>::default(), count: 0, finish }
     }
 
-    fn each(&mut self, values: &[ArrayRef], sign: i64, f: fn(AccOf<F>, AccOf<F>) -> (AccOf<F>, Fault)) -> Result<()> {
+    fn each(&mut self, values: &[ArrayRef], sign: i64, f: Step<AccOf<F>>) -> Result<()> {
         let array = input::<F>(values)?;
         let mut faults = FINE;
         for v in array.iter().flatten() {
@@ -277,13 +280,7 @@ impl<F: Family> Groups<F> {
 }
 
 impl<F: Family> GroupsAccumulator for Groups<F> {
-    fn update_batch(
-        &mut self,
-        values: &[ArrayRef],
-        groups: &[usize],
-        filter: Option<&BooleanArray>,
-        total: usize,
-    ) -> DfResult<()> {
+    fn update_batch(&mut self, values: &[ArrayRef], groups: &[usize], filter: Option<&BooleanArray>, total: usize) -> DfResult<()> {
         self.grow(total);
         self.update(values, groups, filter).map_err(external)
     }
@@ -298,12 +295,7 @@ impl<F: Family> GroupsAccumulator for Groups<F> {
         Ok(vec![sums, Arc::new(Int64Array::from(counts))])
     }
 
-    fn merge_batch(
-        &mut self,
-        values: &[ArrayRef],
-        groups: &[usize],
-        total: usize,
-    ) -> DfResult<()> {
+    fn merge_batch(&mut self, values: &[ArrayRef], groups: &[usize], total: usize) -> DfResult<()> {
         self.grow(total);
         self.merge(values, groups).map_err(external)
     }

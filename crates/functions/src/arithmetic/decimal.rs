@@ -66,12 +66,7 @@ fn unscaled(o: &Operand) -> Result<Operand> {
     Ok(o.with(Arc::new(values)))
 }
 
-fn decimals(
-    pair: (&Operand, &Operand),
-    rows: usize,
-    out: &DataType,
-    f: impl Fn(i128, i128) -> (i128, Fault),
-) -> Result<ArrayRef> {
+fn decimals(pair: (&Operand, &Operand), rows: usize, out: &DataType, f: impl Fn(i128, i128) -> (i128, Fault)) -> Result<ArrayRef> {
     checked::binary::<Decimal128Type, Decimal128Type, Decimal128Type>(pair, rows, out, f, error)
 }
 
@@ -135,7 +130,9 @@ pub(crate) fn quotient(x: i128, shift: u32, y: i128) -> (i128, Fault) {
     if y == 0 {
         return (0, ZERO);
     }
-    if shift <= 38 && let Some(scaled) = x.checked_mul(pow10(shift)) {
+    if shift <= 38
+        && let Some(scaled) = x.checked_mul(pow10(shift))
+    {
         return bounded(div_round(scaled, y), false);
     }
     let mut wide = i256::from_i128(x).wrapping_mul(i256::from_i128(pow10(shift)));
@@ -166,11 +163,7 @@ fn wide_div(x: i256, y: i256) -> i256 {
 /// `x / y`, rounded half away from zero; `y` is not 0.
 pub(crate) fn div_round(x: i128, y: i128) -> i128 {
     let (q, rem) = (x / y, x % y);
-    if rem.unsigned_abs() >= y.unsigned_abs() - rem.unsigned_abs() && rem != 0 {
-        if (x < 0) == (y < 0) { q + 1 } else { q - 1 }
-    } else {
-        q
-    }
+    if rem.unsigned_abs() >= y.unsigned_abs() - rem.unsigned_abs() && rem != 0 { if (x < 0) == (y < 0) { q + 1 } else { q - 1 } } else { q }
 }
 
 /// `x / 10^cut`, rounded half away from zero.

@@ -27,14 +27,24 @@ pub(super) fn evaluate(op: ArithmeticOp, l: &Operand, r: &Operand, rows: usize) 
         (O::Sub, T::Date, n) if n.is_integer() => date_days(l, &to(r, &T::BigInt)?, rows, -1),
         (O::Add, n, T::Date) if n.is_integer() => date_days(r, &to(l, &T::BigInt)?, rows, 1),
         (O::Sub, T::Date, T::Date) => checked::binary::<Date32Type, Date32Type, Int32Type>(
-            (l, r), rows, &T::Integer.to_arrow(), |a, b| (a.wrapping_sub(b), FINE), timestamp_error),
+            (l, r),
+            rows,
+            &T::Integer.to_arrow(),
+            |a, b| (a.wrapping_sub(b), FINE),
+            timestamp_error,
+        ),
         (O::Add, T::Date, T::Time) => date_time((&to(l, &T::Timestamp)?, r), rows),
         (O::Add, T::Time, T::Date) => date_time((&to(r, &T::Timestamp)?, l), rows),
         (O::Add, T::Time, T::Interval) => time((l, r), rows, |t, i| t + i),
         (O::Add, T::Interval, T::Time) => time((r, l), rows, |t, i| t + i),
         (O::Sub, T::Time, T::Interval) => time((l, r), rows, |t, i| t - i),
         (O::Sub, T::Time, T::Time) => checked::binary::<Time64MicrosecondType, Time64MicrosecondType, IntervalMonthDayNanoType>(
-            (l, r), rows, &T::Interval.to_arrow(), |a, b| (iv::interval(0, 0, (a - b) * 1_000), FINE), interval_error),
+            (l, r),
+            rows,
+            &T::Interval.to_arrow(),
+            |a, b| (iv::interval(0, 0, (a - b) * 1_000), FINE),
+            interval_error,
+        ),
         (O::Add, T::Interval, T::Interval) => intervals((l, r), rows, iv::add),
         (O::Sub, T::Interval, T::Interval) => intervals((l, r), rows, iv::sub),
         (O::Mul, T::Interval, _) => scaled((l, &to(r, &T::Double)?), rows, iv::scale),
@@ -46,7 +56,12 @@ pub(super) fn evaluate(op: ArithmeticOp, l: &Operand, r: &Operand, rows: usize) 
         _ => {
             let (l, r) = (to(l, &T::Timestamp)?, to(r, &T::Timestamp)?);
             checked::binary::<TimestampMicrosecondType, TimestampMicrosecondType, IntervalMonthDayNanoType>(
-                (&l, &r), rows, &result.to_arrow(), iv::between, interval_error)
+                (&l, &r),
+                rows,
+                &result.to_arrow(),
+                iv::between,
+                interval_error,
+            )
         }
     }
 }

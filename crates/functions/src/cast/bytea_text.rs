@@ -15,9 +15,9 @@ fn bytes(text: &str) -> Result<Vec<u8>> {
     if let Some(hex) = text.strip_prefix("\\x") {
         let digits: Vec<char> = hex.chars().filter(|c| !c.is_ascii_whitespace()).collect();
         let values = digits.iter().map(|c| {
-            c.to_digit(16).and_then(|d| u8::try_from(d).ok()).ok_or_else(|| {
-                Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid hexadecimal digit: \"{c}\""))
-            })
+            c.to_digit(16)
+                .and_then(|d| u8::try_from(d).ok())
+                .ok_or_else(|| Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("invalid hexadecimal digit: \"{c}\"")))
         });
         let values = values.collect::<Result<Vec<u8>>>()?;
         if values.len() % 2 != 0 {

@@ -13,12 +13,23 @@ use crate::operand::Operand;
 pub(super) fn cast(array: &ArrayRef, from: &SqlType, to: &SqlType) -> Result<ArrayRef> {
     use SqlType as T;
     let (input, rows, out) = (Operand { array: Arc::clone(array), scalar: false }, array.len(), to.to_arrow());
-    let error = |_| Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("{} out of range", if *to == T::Date { "date" } else { "timestamp" }));
+    let error =
+        |_| Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("{} out of range", if *to == T::Date { "date" } else { "timestamp" }));
     match (from, to) {
         (T::Date, _) => unary::<Date32Type, TimestampMicrosecondType>(
-            &input, rows, &out, |d| i64::from(d).checked_mul(DAY).map_or((0, OVERFLOW), |t| (t, FINE)), error),
+            &input,
+            rows,
+            &out,
+            |d| i64::from(d).checked_mul(DAY).map_or((0, OVERFLOW), |t| (t, FINE)),
+            error,
+        ),
         (T::Timestamp | T::TimestampTz, T::Date) => unary::<TimestampMicrosecondType, Date32Type>(
-            &input, rows, &out, |t| i32::try_from(t.div_euclid(DAY)).map_or((0, OVERFLOW), |d| (d, FINE)), error),
+            &input,
+            rows,
+            &out,
+            |t| i32::try_from(t.div_euclid(DAY)).map_or((0, OVERFLOW), |d| (d, FINE)),
+            error,
+        ),
         (T::Timestamp | T::TimestampTz, T::Time) => {
             unary::<TimestampMicrosecondType, Time64MicrosecondType>(&input, rows, &out, |t| (t.rem_euclid(DAY), FINE), error)
         }

@@ -65,7 +65,10 @@ pub(crate) fn parse_interval(text: &str) -> Result<IntervalMonthDayNano> {
     if matches!(lower.as_str(), "infinity" | "-infinity") {
         return Err(Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("interval out of range: \"{text}\"")));
     }
-    let sum = if lower.starts_with('p') { iso(&lower[1..]) } else { verbose(&lower) };
+    let sum = match lower.strip_prefix('p') {
+        Some(rest) => iso(rest),
+        None => verbose(&lower),
+    };
     let sum = sum.ok_or_else(|| invalid(text))?;
     let out_of_range = || Error::new(SqlState::DATETIME_FIELD_OVERFLOW, format!("interval field value out of range: \"{text}\""));
     let months = i32::try_from(sum.months).map_err(|_| out_of_range())?;

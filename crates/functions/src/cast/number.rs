@@ -2,9 +2,7 @@
 
 use arrow::array::{ArrayRef, AsArray, BooleanArray};
 use arrow::compute::cast as arrow_cast;
-use arrow::datatypes::{
-    ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-};
+use arrow::datatypes::{ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 use millstream_types::{Error, Result, SqlState, SqlType};
 use std::sync::Arc;
 
@@ -95,7 +93,8 @@ fn double_to_real(array: &ArrayRef) -> Result<ArrayRef> {
         };
         (z, fault)
     };
-    let error = |fault| crate::arithmetic::checked::fault_error(fault, SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow");
+    let error =
+        |fault| crate::arithmetic::checked::fault_error(fault, SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow");
     unary::<Float64Type, Float32Type>(&input(array), array.len(), &SqlType::Real.to_arrow(), f, error)
 }
 
@@ -120,11 +119,8 @@ fn numeric_to_float(array: &ArrayRef, scale: i8, to: &SqlType) -> Result<ArrayRe
 #[inline]
 pub(crate) fn fit(v: i128, from: i8, precision: u8, scale: i8) -> Option<i128> {
     let shift = i16::from(scale) - i16::from(from);
-    let moved = if shift >= 0 {
-        v.checked_mul(pow10(u32::try_from(shift).ok()?))?
-    } else {
-        round_shift(v, u32::from(shift.unsigned_abs()))
-    };
+    let moved =
+        if shift >= 0 { v.checked_mul(pow10(u32::try_from(shift).ok()?))? } else { round_shift(v, u32::from(shift.unsigned_abs())) };
     (moved.unsigned_abs() < pow10(u32::from(precision)).unsigned_abs()).then_some(moved)
 }
 
@@ -132,9 +128,8 @@ pub(crate) fn fit(v: i128, from: i8, precision: u8, scale: i8) -> Option<i128> {
 pub(crate) fn field_overflow(precision: u8, scale: i8) -> Error {
     let whole = i16::from(precision) - i16::from(scale);
     let bound = if whole == 0 { "1".to_string() } else { format!("10^{whole}") };
-    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow").with_detail(format!(
-        "A field with precision {precision}, scale {scale} must round to an absolute value less than {bound}."
-    ))
+    Error::new(SqlState::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow")
+        .with_detail(format!("A field with precision {precision}, scale {scale} must round to an absolute value less than {bound}."))
 }
 
 fn rescale(array: &ArrayRef, from: i8, precision: u8, scale: i8) -> Result<ArrayRef> {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use arrow::array::{Array, ArrayRef, AsArray, StringArray, StringBuilder};
 use arrow::datatypes::{
-    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType,
-    Time64MicrosecondType, TimestampMicrosecondType,
+    Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType, Time64MicrosecondType,
+    TimestampMicrosecondType,
 };
 use millstream_types::{Result, SqlType};
 

@@ -22,9 +22,9 @@ const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday",
 
 /// PostgreSQL's fields, longer ones before their prefixes.
 const POSTGRES: [&str; 47] = [
-    "YYYY", "Y,YYY", "YYY", "YY", "Y", "IYYY", "IW", "MONTH", "Month", "month", "MON", "Mon", "mon", "MM", "DDD", "DAY", "Day", "day", "DD",
-    "DY", "Dy", "dy", "D", "ID", "HH24", "HH12", "HH", "MI", "SSSS", "SS", "MS", "US", "AM", "PM", "am", "pm", "A.M.", "P.M.", "Q", "WW",
-    "W", "CC", "J", "TZ", "tz", "OF", "BC",
+    "YYYY", "Y,YYY", "YYY", "YY", "Y", "IYYY", "IW", "MONTH", "Month", "month", "MON", "Mon", "mon", "MM", "DDD", "DAY", "Day", "day",
+    "DD", "DY", "Dy", "dy", "D", "ID", "HH24", "HH12", "HH", "MI", "SSSS", "SS", "MS", "US", "AM", "PM", "am", "pm", "A.M.", "P.M.", "Q",
+    "WW", "W", "CC", "J", "TZ", "tz", "OF", "BC",
 ];
 
 /// Java's letters by run length; `_` any length.
@@ -248,6 +248,17 @@ fn date_field(out: &mut String, day: i64, d: Civil, name: &str, fill: bool) {
     }
 }
 
+/// Digits that a field takes at most when it is read.
+fn width(name: &str) -> Result<usize> {
+    Ok(match name {
+        "YYYY" => 4,
+        "MS" | "DDD" => 3,
+        "US" => 6,
+        "YY" | "MM" | "DD" | "HH24" | "HH12" | "HH" | "MI" | "SS" => 2,
+        other => return Err(Error::unsupported(format!("the pattern {other} in reading a date"))),
+    })
+}
+
 /// The timestamp that `text` means under PostgreSQL's `pattern`.
 pub(super) fn read(text: &str, pattern: &str) -> Result<i64> {
     let (mut year, mut month, mut day, mut time, mut pm) = (1_i64, 1_i64, 1_i64, 0_i64, None);
@@ -288,13 +299,7 @@ pub(super) fn read(text: &str, pattern: &str) -> Result<i64> {
             rest = rest.get(2..).unwrap_or_default();
             continue;
         }
-        let width = match name {
-            "YYYY" => 4,
-            "MS" | "DDD" => 3,
-            "US" => 6,
-            "YY" | "MM" | "DD" | "HH24" | "HH12" | "HH" | "MI" | "SS" => 2,
-            other => return Err(Error::unsupported(format!("the pattern {other} in reading a date"))),
-        };
+        let width = width(name)?;
         let digits: String = rest.chars().take(width).take_while(char::is_ascii_digit).collect();
         let v: i64 = digits.parse().map_err(|_| wrong(name, rest))?;
         rest = &rest[digits.len()..];

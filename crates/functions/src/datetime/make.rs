@@ -55,7 +55,13 @@ pub(super) fn to_date_format(args: &Args) -> Result<ArrayRef> {
 
 /// The day; a negative year is BC.
 pub(super) fn day(year: i64, month: i64, day: i64) -> Option<i64> {
-    let year = if year < 0 { year + 1 } else if year == 0 { return None } else { year };
+    let year = if year < 0 {
+        year + 1
+    } else if year == 0 {
+        return None;
+    } else {
+        year
+    };
     let fine = (1..=12).contains(&month) && day >= 1 && day <= calendar::days_in_month(year, month);
     let date = fine.then(|| calendar::days(Civil { year, month, day }))?;
     (calendar::FIRST_DAY..=calendar::LAST_DAY).contains(&date).then_some(date)

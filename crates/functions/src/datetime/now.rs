@@ -15,9 +15,8 @@ use crate::calendar::DAY;
 pub(crate) fn all() -> Vec<Arc<ScalarUDF>> {
     let zoned = ["now", "current_timestamp", "transaction_timestamp", "statement_timestamp"].map(|n| (n, SqlType::TimestampTz));
     let others = [("localtimestamp", SqlType::Timestamp), ("current_date", SqlType::Date), ("current_time", SqlType::Time)];
-    let udf = |(name, sql_type)| {
-        Arc::new(ScalarUDF::new_from_impl(Now { name, sql_type, signature: Signature::nullary(Volatility::Stable) }))
-    };
+    let udf =
+        |(name, sql_type)| Arc::new(ScalarUDF::new_from_impl(Now { name, sql_type, signature: Signature::nullary(Volatility::Stable) }));
     zoned.into_iter().chain(others).map(udf).collect()
 }
 

@@ -85,7 +85,13 @@ fn era(year: i64, length: i64) -> i64 {
 fn of_day(day: i64, name: &str) -> Option<i64> {
     let d = calendar::civil(day);
     Some(match name {
-        "year" => if d.year > 0 { d.year } else { d.year - 1 },
+        "year" => {
+            if d.year > 0 {
+                d.year
+            } else {
+                d.year - 1
+            }
+        }
         "month" => d.month,
         "day" => d.day,
         "quarter" => (d.month - 1) / 3 + 1,
@@ -251,4 +257,3 @@ fn symbolic(a: i64, b: i64) -> IntervalMonthDayNano {
     let small = |v: i64| i32::try_from(v * sign).unwrap_or(i32::MAX);
     interval(small(months), small(days), time * sign * 1_000)
 }
-
