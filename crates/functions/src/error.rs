@@ -5,6 +5,9 @@ use arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Diagnostic, SchemaError};
 use millstream_types::{Error, SqlState};
 
+/// The hint of 42883.
+pub(crate) const NO_MATCH: &str = "no function matches the given name and argument types; you might need to add explicit type casts";
+
 /// Our error as DataFusion carries it.
 pub fn external(e: Error) -> DataFusionError {
     DataFusionError::External(Box::new(e))
@@ -23,6 +26,7 @@ pub fn from_datafusion_in(sql: &str, e: DataFusionError) -> Error {
 
 fn convert(e: &DataFusionError, sql: Option<&str>) -> Error {
     match e {
+        DataFusionError::Plan(m) | DataFusionError::Execution(m) | DataFusionError::Internal(m) if m.contains(OUR_MARK) => recover(m),
         DataFusionError::External(inner) => boxed(inner.as_ref(), sql),
         DataFusionError::Context(_, inner) => convert(inner, sql),
         DataFusionError::Shared(inner) => convert(inner, sql),
@@ -50,6 +54,18 @@ fn convert(e: &DataFusionError, sql: Option<&str>) -> Error {
         DataFusionError::Internal(m) => Error::internal(first_line(m)),
         other => Error::internal(first_line(&other.to_string())),
     }
+}
+
+/// How our errors end when they are printed.
+const OUR_MARK: &str = " (SQLSTATE ";
+
+/// Function resolution prints our error into a message of its own: code and primary line are taken out again.
+fn recover(m: &str) -> Error {
+    let (before, after) = m.split_once(OUR_MARK).unwrap_or((m, ""));
+    let message = before.rsplit("External error: ").next().unwrap_or(before);
+    let state = after.get(..5).and_then(SqlState::from_code).unwrap_or(SqlState::INTERNAL_ERROR);
+    let error = Error::new(state, message);
+    if state == SqlState::UNDEFINED_FUNCTION { error.with_hint(NO_MATCH) } else { error }
 }
 
 fn boxed(inner: &(dyn std::error::Error + Send + Sync + 'static), sql: Option<&str>) -> Error {

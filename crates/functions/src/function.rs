@@ -11,7 +11,7 @@ use datafusion::logical_expr::{ColumnarValue, ReturnFieldArgs, ScalarFunctionArg
 use millstream_types::{Error, Result, SqlState, SqlType};
 
 use crate::cast::cast_array;
-use crate::error::external;
+use crate::error::{NO_MATCH, external};
 use crate::operand::{Args, Operand};
 
 /// What an argument may be.
@@ -190,8 +190,7 @@ impl PgFunction {
 /// 42883 as PostgreSQL words it.
 pub(crate) fn undefined_function(name: &str, types: &[SqlType]) -> Error {
     let types: Vec<String> = types.iter().map(short_name).collect();
-    Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}({}) does not exist", types.join(", ")))
-        .with_hint("no function matches the given name and argument types; you might need to add explicit type casts")
+    Error::new(SqlState::UNDEFINED_FUNCTION, format!("function {name}({}) does not exist", types.join(", "))).with_hint(NO_MATCH)
 }
 
 /// The type without precision, as PostgreSQL names types in such errors.

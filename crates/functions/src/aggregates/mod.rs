@@ -2,10 +2,12 @@
 //! the same.
 //!
 //! Rooms: [`total`] declares `sum` and `avg`, [`accumulate`] adds values up (one group, many groups), [`distinct`] and [`sliding`] are the
-//! variants for DISTINCT and for moving window frames, [`retyped`] gives a DataFusion aggregate PostgreSQL's result type.
+//! variants for DISTINCT and for moving window frames, [`extreme`] is `min` and `max`,
+//! [`retyped`] gives a DataFusion aggregate PostgreSQL's result type.
 
 mod accumulate;
 mod distinct;
+mod extreme;
 mod finish;
 mod retyped;
 mod sliding;
@@ -25,8 +27,8 @@ pub(crate) fn all() -> Vec<Arc<AggregateUDF>> {
         Arc::new(total::sum()),
         Arc::new(total::avg()),
         df::count::count_udaf(),
-        df::min_max::min_udaf(),
-        df::min_max::max_udaf(),
+        Arc::new(extreme::min()),
+        Arc::new(extreme::max()),
         Arc::new(every),
         df::bool_and_or::bool_or_udaf(),
         Arc::new(retyped::text(df::string_agg::string_agg_udaf())),
