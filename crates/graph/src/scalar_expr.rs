@@ -132,9 +132,7 @@ impl ScalarExpr {
             ScalarExpr::Column { .. } | ScalarExpr::Literal(_) => vec![],
             ScalarExpr::Binary { left, right, .. } => vec![left, right],
             ScalarExpr::Not(e) | ScalarExpr::IsNull(e) | ScalarExpr::Cast { expr: e, .. } => vec![e],
-            ScalarExpr::Case { branches, otherwise } => {
-                branches.iter().flat_map(|(c, r)| [c, r]).chain(otherwise.as_deref()).collect()
-            }
+            ScalarExpr::Case { branches, otherwise } => branches.iter().flat_map(|(c, r)| [c, r]).chain(otherwise.as_deref()).collect(),
             ScalarExpr::InList { expr, list, .. } => std::iter::once(expr.as_ref()).chain(list).collect(),
             ScalarExpr::Like { expr, pattern, .. } => vec![expr, pattern],
             ScalarExpr::Function { args, .. } => args.iter().collect(),

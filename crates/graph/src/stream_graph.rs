@@ -125,7 +125,10 @@ impl StreamGraph {
             }
             let (from, to) = (&self.nodes[from], &self.nodes[to]);
             if edge.partitioner == Partitioner::Forward && from.parallelism != to.parallelism {
-                return bug(format!("forward edge {} -> {} between parallelism {} and {}", edge.source, edge.target, from.parallelism, to.parallelism));
+                return bug(format!(
+                    "forward edge {} -> {} between parallelism {} and {}",
+                    edge.source, edge.target, from.parallelism, to.parallelism
+                ));
             }
             if from.changelog != ChangelogMode::Append && matches!(edge.partitioner, Partitioner::Rebalance | Partitioner::Rescale) {
                 return bug(format!("retracting edge {} -> {} by {}", edge.source, edge.target, edge.partitioner));

@@ -130,16 +130,14 @@ impl PartialEq for Datum {
             | (Datum::TimestampTz(a), Datum::TimestampTz(b)) => a == b,
             (Datum::Real(a), Datum::Real(b)) => a.to_bits() == b.to_bits(),
             (Datum::Double(a), Datum::Double(b)) => a.to_bits() == b.to_bits(),
-            (
-                Datum::Numeric { unscaled: a, precision: p, scale: s },
-                Datum::Numeric { unscaled: b, precision: q, scale: t },
-            ) => a == b && p == q && s == t,
+            (Datum::Numeric { unscaled: a, precision: p, scale: s }, Datum::Numeric { unscaled: b, precision: q, scale: t }) => {
+                a == b && p == q && s == t
+            }
             (Datum::Text(a), Datum::Text(b)) => a == b,
             (Datum::Bytea(a), Datum::Bytea(b)) => a == b,
-            (
-                Datum::Interval { months: a, days: b, nanos: c },
-                Datum::Interval { months: x, days: y, nanos: z },
-            ) => a == x && b == y && c == z,
+            (Datum::Interval { months: a, days: b, nanos: c }, Datum::Interval { months: x, days: y, nanos: z }) => {
+                a == x && b == y && c == z
+            }
             _ => false,
         }
     }

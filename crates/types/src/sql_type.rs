@@ -107,9 +107,11 @@ impl SqlType {
             DataType::Timestamp(_, None) => SqlType::Timestamp,
             DataType::Timestamp(_, Some(_)) => SqlType::TimestampTz,
             DataType::Interval(_) | DataType::Duration(_) => SqlType::Interval,
-            DataType::List(f) | DataType::LargeList(f) | DataType::FixedSizeList(f, _) | DataType::ListView(f) | DataType::LargeListView(f) => {
-                SqlType::Array(Box::new(SqlType::from_arrow(f.data_type())?))
-            }
+            DataType::List(f)
+            | DataType::LargeList(f)
+            | DataType::FixedSizeList(f, _)
+            | DataType::ListView(f)
+            | DataType::LargeListView(f) => SqlType::Array(Box::new(SqlType::from_arrow(f.data_type())?)),
             DataType::Struct(fields) => SqlType::Row(
                 fields.iter().map(|f| Ok(Column::new(f.name(), SqlType::from_arrow(f.data_type())?))).collect::<Result<Vec<_>>>()?,
             ),
