@@ -18,6 +18,7 @@ mod operand;
 pub mod registry;
 mod string;
 
+pub use aggregates::finish_totals;
 pub use arithmetic::{ArithmeticOp, result_type};
 pub use cast::{cast_array, cast_udf, check_cast, to_text};
 pub use error::{external, from_datafusion, from_datafusion_in};

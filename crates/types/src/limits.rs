@@ -26,6 +26,8 @@ pub const CHANNEL_MAX_BATCHES: usize = 64;
 pub const CHANGELOG_RETAINED_BYTES: usize = 64 << 20;
 /// Rows of one backfill chunk.
 pub const BACKFILL_CHUNK_ROWS: usize = 8_192;
+/// Changed groups that an aggregate over append-only input lets wait for the barrier; with more, results go out at once.
+pub const GROUP_AGGREGATE_MAX_PENDING: usize = 65_536;
 /// Bytes of one row of a source; larger is 54000.
 pub const MAX_ROW_BYTES: usize = 16 << 20;
 /// Bytes of one message of the SQL wire protocol after authentication; larger is 08P01.

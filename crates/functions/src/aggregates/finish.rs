@@ -24,6 +24,16 @@ pub(super) struct Finish {
     pub result: SqlType,
 }
 
+/// The results of `sum`, or of `avg`, from running sums and the numbers of values in them: what batch and streaming aggregates share.
+///
+/// Sums are bigint or numeric(38, scale of the argument), double precision for floats, or intervals; without values the result is NULL.
+///
+/// # Errors
+/// 22003 or 22008 if a result does not fit its type.
+pub fn finish_totals(average: bool, sums: &ArrayRef, counts: &[i64], result: &SqlType) -> Result<ArrayRef> {
+    Finish { average, running: sums.data_type().clone(), result: result.clone() }.apply(sums, counts)
+}
+
 impl Finish {
     /// The results; NULL where nothing was added.
     pub(super) fn apply(&self, sums: &ArrayRef, counts: &[i64]) -> Result<ArrayRef> {

@@ -15,6 +15,8 @@ mod sliding;
 mod tests;
 mod total;
 
+pub use finish::finish_totals;
+
 use std::sync::Arc;
 
 use datafusion::functions_aggregate as df;

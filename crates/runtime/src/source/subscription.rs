@@ -1,0 +1,51 @@
+//! Another job's table or view: first its rows (backfill), then its changes, cut where it was cut. Retract, or append if the relation never
+//! takes rows back.
+
+use millstream_graph::SubscriptionSpec;
+use millstream_state::{Subscription, SubscriptionPoll};
+use millstream_types::{Epoch, Error, Result, RowKind};
+
+use super::{SourcePoll, SourceReader};
+
+/// The reader of a [`SubscriptionSpec`].
+pub struct SubscriptionReader {
+    name: String,
+    append_only: bool,
+    subscription: Subscription,
+}
+
+impl SubscriptionReader {
+    /// Wraps a subscription to the spec's relation.
+    pub fn new(spec: &SubscriptionSpec, subscription: Subscription) -> Self {
+        SubscriptionReader { name: spec.name.clone(), append_only: spec.append_only, subscription }
+    }
+}
+
+impl SourceReader for SubscriptionReader {
+    fn poll(&mut self, cut: Option<Epoch>, _max_rows: usize) -> Result<SourcePoll> {
+        Ok(match self.subscription.poll(cut)? {
+            SubscriptionPoll::Batch(batch) => {
+                if self.append_only && batch.kinds().is_some_and(|kinds| kinds.iter().any(|k| *k != RowKind::Insert)) {
+                    return Err(Error::internal(format!("relation \"{}\" was planned as append-only and took rows back", self.name)));
+                }
+                SourcePoll::Batch(batch)
+            }
+            SubscriptionPoll::Pending => SourcePoll::Pending { wake_after: None },
+            SubscriptionPoll::CutReached => SourcePoll::CutReached,
+            SubscriptionPoll::Finished => SourcePoll::Finished,
+        })
+    }
+
+    /// Nothing: a subscription starts over with the relation's rows, in the epoch it is restored at.
+    fn snapshot(&self) -> Result<Vec<u8>> {
+        Ok(vec![])
+    }
+
+    fn restore(&mut self, _bytes: &[u8]) -> Result<()> {
+        Ok(())
+    }
+
+    fn backfill_progress(&self) -> Option<(u64, u64)> {
+        (!self.subscription.backfill_done()).then(|| self.subscription.progress())
+    }
+}
