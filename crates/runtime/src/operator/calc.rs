@@ -91,12 +91,9 @@ fn moved(expr: &ScalarExpr, read: &[usize]) -> ScalarExpr {
         ScalarExpr::InList { expr, list, negated } => {
             ScalarExpr::InList { expr: boxed(expr), list: list.iter().map(one).collect(), negated: *negated }
         }
-        ScalarExpr::Like { expr, pattern, negated, case_insensitive } => ScalarExpr::Like {
-            expr: boxed(expr),
-            pattern: boxed(pattern),
-            negated: *negated,
-            case_insensitive: *case_insensitive,
-        },
+        ScalarExpr::Like { expr, pattern, negated, case_insensitive } => {
+            ScalarExpr::Like { expr: boxed(expr), pattern: boxed(pattern), negated: *negated, case_insensitive: *case_insensitive }
+        }
         ScalarExpr::Function { name, args, return_type } => {
             ScalarExpr::Function { name: name.clone(), args: args.iter().map(one).collect(), return_type: return_type.clone() }
         }

@@ -9,7 +9,9 @@ use arrow::datatypes::SchemaRef;
 use arrow::row::{OwnedRow, RowConverter, SortField};
 use millstream_graph::MaterializeSpec;
 use millstream_state::{RelationSpec, RelationWriter, ScanRequest, SnapshotReader, SnapshotWriter, StateEntry, StateTableId, StateValue};
-use millstream_types::{Barrier, ChangeBatch, Epoch, Error, KeyGroupRange, KeyHasher, Result, RowKind, Schema, SqlState, Watermark, limits};
+use millstream_types::{
+    Barrier, ChangeBatch, Epoch, Error, KeyGroupRange, KeyHasher, Result, RowKind, Schema, SqlState, Watermark, limits,
+};
 
 use super::calc::rows;
 use super::{OperatorContext, Output, StateSize, StatefulOperator};

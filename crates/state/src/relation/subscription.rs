@@ -134,11 +134,16 @@ impl Subscription {
         self.parts.iter().all(|p| p.backfill.is_none())
     }
 
-    /// Rows that the backfill has passed, and rows in all.
+    /// Rows that the backfill has passed, and rows in all; equal only when it is over.
     pub fn progress(&self) -> (u64, u64) {
-        let all = |p: &Part| p.map.len() as u64;
-        let done = |p: &Part| if p.backfill.is_some() { p.done_rows.min(all(p)) } else { all(p) };
-        (self.parts.iter().map(done).sum(), self.parts.iter().map(all).sum())
+        let sum = |of: &dyn Fn(&Part) -> u64| self.parts.iter().map(of).sum::<u64>();
+        let all = sum(&|p| p.map.len() as u64);
+        if self.backfill_done() {
+            return (all, all);
+        }
+        let done = sum(&|p| if p.backfill.is_some() { p.done_rows } else { p.map.len() as u64 });
+        let all = all.max(1);
+        (done.min(all - 1), all)
     }
 
     fn take_ready(&mut self) -> Result<Option<ChangeBatch>> {

@@ -5,10 +5,10 @@ use std::borrow::Borrow;
 use arrow::array::{Array, ArrayRef};
 use millstream_types::Result;
 
+use super::codec::write_len;
 use super::counted::CountedSlots;
 use super::domain::{Domain, read_counted, write_counted};
 use super::{Accumulator, Changes, Reader, argument};
-use super::codec::write_len;
 
 /// The smallest or largest value so far.
 pub(super) struct Extreme<D: Domain> {
