@@ -166,3 +166,6 @@ impl StateValue for Count {
         bytes.try_into().map(|b| Count(i64::from_le_bytes(b))).map_err(|_| corrupted())
     }
 }
+
+#[cfg(test)]
+mod tests;

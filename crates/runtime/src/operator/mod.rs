@@ -8,7 +8,7 @@ pub mod calc;
 pub mod factory;
 pub mod group_aggregate;
 #[cfg(test)]
-mod harness;
+pub(crate) mod harness;
 pub mod materialize;
 pub mod sink;
 
