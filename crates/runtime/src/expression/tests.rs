@@ -110,7 +110,10 @@ fn a_branch_is_evaluated_only_for_rows_that_reach_it() {
         otherwise: Some(Box::new(divide(int(10), a()))),
     };
     assert_eq!(values(&safe, &lines), "NULL 2 NULL");
-    let two = ScalarExpr::Case { branches: vec![(zero.clone(), int(-1)), (ScalarExpr::Not(Box::new(zero)), divide(int(10), a()))], otherwise: None };
+    let two = ScalarExpr::Case {
+        branches: vec![(zero.clone(), int(-1)), (ScalarExpr::Not(Box::new(zero)), divide(int(10), a()))],
+        otherwise: None,
+    };
     assert_eq!(values(&two, &lines), "-1 2 NULL");
 }
 

@@ -86,7 +86,9 @@ impl Harness {
     }
 
     fn instances(&self, parallelism: u32) -> Result<Vec<Operator>> {
-        (0..parallelism).map(|subtask| factory::build(&self.node, std::slice::from_ref(&self.input), &self.context(subtask, parallelism))).collect()
+        (0..parallelism)
+            .map(|subtask| factory::build(&self.node, std::slice::from_ref(&self.input), &self.context(subtask, parallelism)))
+            .collect()
     }
 
     fn context(&self, subtask: u32, parallelism: u32) -> OperatorContext {

@@ -79,7 +79,9 @@ fn every_row_of_the_log_has_one_subtask() {
 
 #[test]
 fn values_come_once_from_subtask_0() {
-    let spec = ValuesSpec { rows: vec![vec![Datum::Integer(1), Datum::Text("a".into())], vec![Datum::Null(SqlType::Unknown), Datum::Text("b".into())]] };
+    let spec = ValuesSpec {
+        rows: vec![vec![Datum::Integer(1), Datum::Text("a".into())], vec![Datum::Null(SqlType::Unknown), Datum::Text("b".into())]],
+    };
     let mut reader = ValuesReader::new(&spec, &columns(), 0).unwrap();
     assert_eq!(drain(&mut reader, Some(1)), (vec!["+I 1 a".into(), "+I NULL b".into()], "cut"));
     assert_eq!(drain(&mut reader, None), (vec![], "finished"));
