@@ -44,7 +44,9 @@ pub fn column_type(data_type: &DataType, text: &str) -> Result<ColumnType> {
         D::Bytea | D::Blob(_) | D::Bytes(_) | D::Binary(_) | D::Varbinary(_) => SqlType::Bytea,
         D::Date => SqlType::Date,
         D::Time(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => precise("time", *precision, SqlType::Time)?,
-        D::Timestamp(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => precise("timestamp", *precision, SqlType::Timestamp)?,
+        D::Timestamp(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+            precise("timestamp", *precision, SqlType::Timestamp)?
+        }
         D::Timestamp(precision, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => precise("timestamp", *precision, SqlType::TimestampTz)?,
         D::TimestampNtz(precision) => precise("timestamp", *precision, SqlType::Timestamp)?,
         D::Interval { .. } => SqlType::Interval,
@@ -114,7 +116,9 @@ fn characters(length: Option<&CharacterLength>, default: Option<u32>) -> Result<
     let max_chars = match length {
         None => default,
         Some(CharacterLength::Max) => None,
-        Some(CharacterLength::IntegerLength { length: 0, .. }) => return Err(modifier("length for type varchar must be at least 1".into())),
+        Some(CharacterLength::IntegerLength { length: 0, .. }) => {
+            return Err(modifier("length for type varchar must be at least 1".into()));
+        }
         // Flink's STRING is VARCHAR(2147483647): no limit.
         Some(CharacterLength::IntegerLength { length: 2_147_483_647, .. }) => None,
         Some(CharacterLength::IntegerLength { length, .. }) if *length > 10_485_760 => {

@@ -143,7 +143,7 @@ fn word_level(keyword: Keyword) -> Option<usize> {
         K::AND => AND,
         K::NOT => NOT,
         K::IS | K::IN | K::LIKE | K::ILIKE | K::SIMILAR | K::RLIKE | K::REGEXP | K::BETWEEN | K::NOTNULL | K::OVERLAPS => COMPARISON,
-        K::AT | K::COLLATE | K::INTERVAL | K::OPERATOR | K::DIV | K::MEMBER | K::PRIOR => OTHER,
+        K::ARRAY | K::AT | K::COLLATE | K::INTERVAL | K::OPERATOR | K::DIV | K::MEMBER | K::PRIOR => OTHER,
         _ => return None,
     })
 }

@@ -1,4 +1,4 @@
-//! The dialect given to sqlparser: PostgreSQL's, plus time travel and MATCH_RECOGNIZE, minus the traps.
+//! The dialect given to sqlparser: PostgreSQL's, plus time travel and `MATCH_RECOGNIZE`, minus the traps.
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -9,7 +9,7 @@ use sqlparser::keywords::{Keyword, RESERVED_FOR_COLUMN_ALIAS, RESERVED_FOR_TABLE
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-/// PostgreSQL's dialect with `FOR SYSTEM_TIME AS OF`, MATCH_RECOGNIZE and `EMIT` after a query.
+/// PostgreSQL's dialect with `FOR SYSTEM_TIME AS OF`, `MATCH_RECOGNIZE` and `EMIT` after a query.
 ///
 /// It carries the work budget of one parse: sqlparser tries alternatives by parsing twice, which doubles per nesting level on crafted
 /// text. Every expression that is begun costs one unit; at zero the parse ends with `RecursionLimitExceeded` (54001).

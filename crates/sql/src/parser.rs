@@ -46,7 +46,7 @@ pub fn parse(sql: &str) -> Result<Vec<Parsed>> {
         .into_iter()
         .map(|tokens| {
             let (text, offset) = (tokens.text.to_string(), tokens.offset);
-            let statement = with_parser(tokens, StatementParser::statement).map_err(|e| shift(e, offset))?;
+            let statement = with_parser(tokens, |p| p.statement()).map_err(|e| shift(e, offset))?;
             Ok(Parsed { statement, text, offset })
         })
         .collect()
@@ -69,7 +69,7 @@ pub fn parse_expression(text: &str) -> Result<Expr> {
 /// # Errors
 /// As [`parse`]; also if there is not exactly one query.
 pub fn parse_query(text: &str) -> Result<SelectStatement> {
-    only(text, StatementParser::select)
+    only(text, |p| p.select())
 }
 
 fn only<T>(text: &str, f: impl FnOnce(&mut StatementParser) -> Parse<T>) -> Result<T> {

@@ -1,5 +1,6 @@
 //! The statements of Millstream's SQL: one variant each, printed as SQL that parses to the same tree.
 
+mod comma_separated;
 pub mod create_job;
 pub mod create_sink;
 pub mod create_table;

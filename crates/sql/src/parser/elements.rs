@@ -41,7 +41,9 @@ impl StatementParser<'_> {
         if self.ahead("constraint") {
             return Err(self.unsupported("CONSTRAINT name"));
         }
-        for (start, construct) in [("unique", "UNIQUE"), ("check", "CHECK"), ("foreign key", "FOREIGN KEY"), ("exclude", "EXCLUDE"), ("like", "LIKE")] {
+        for (start, construct) in
+            [("unique", "UNIQUE"), ("check", "CHECK"), ("foreign key", "FOREIGN KEY"), ("exclude", "EXCLUDE"), ("like", "LIKE")]
+        {
             if self.ahead(start) && (start == "foreign key" || start == "like" || !self.names_a_column()) {
                 return Err(self.unsupported(construct));
             }
@@ -54,7 +56,9 @@ impl StatementParser<'_> {
         if self.take("watermark for") {
             let watermark = self.watermark()?;
             if definition.watermark.replace(watermark).is_some() {
-                return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, "multiple watermarks are not allowed").with_position(position).into());
+                return Err(Error::new(SqlState::INVALID_TABLE_DEFINITION, "multiple watermarks are not allowed")
+                    .with_position(position)
+                    .into());
             }
             return Ok(());
         }
@@ -130,7 +134,11 @@ impl StatementParser<'_> {
                 let field_name = Some(p.ident()?);
                 Ok(StructField { field_name, field_type: p.data_type()?, options: None })
             })?;
-            if angle { self.close_angle()? } else { self.expect_symbol(&Token::RParen)? }
+            if angle {
+                self.close_angle()?
+            } else {
+                self.expect_symbol(&Token::RParen)?
+            }
             DataType::Struct(fields, StructBracketKind::Parentheses)
         } else if self.ahead("array") && *self.peek(1) == Token::Lt {
             self.parser.advance_token();

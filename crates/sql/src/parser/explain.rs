@@ -54,7 +54,10 @@ impl StatementParser<'_> {
                 "json" => ExplainFormat::Json,
                 "dot" => ExplainFormat::Dot,
                 _ => {
-                    let error = Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("unrecognized value for EXPLAIN option \"format\": \"{word}\""));
+                    let error = Error::new(
+                        SqlState::INVALID_PARAMETER_VALUE,
+                        format!("unrecognized value for EXPLAIN option \"format\": \"{word}\""),
+                    );
                     return Err(error.with_hint("the formats are text, json and dot").with_position(position).into());
                 }
             });

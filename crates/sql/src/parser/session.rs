@@ -37,7 +37,8 @@ impl StatementParser<'_> {
         let scope = if local { SetScope::Local } else { SetScope::Session };
         let position = self.position();
         let special = [("time zone", "timezone"), ("names", "client_encoding"), ("schema", "search_path")];
-        let special = special.into_iter().find(|(words, _)| !matches!(self.peek(1), Token::Eq) && !self.ahead("schema to") && self.take(words));
+        let special =
+            special.into_iter().find(|(words, _)| !matches!(self.peek(1), Token::Eq) && !self.ahead("schema to") && self.take(words));
         if let Some((_, name)) = special {
             let values = self.set_values("local")?;
             return Ok(Statement::SetVariable(SetVariable { scope, name: name.to_string(), values, position }));

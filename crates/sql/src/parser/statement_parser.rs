@@ -171,9 +171,10 @@ impl<'a> StatementParser<'a> {
     /// A string literal.
     pub(super) fn string(&mut self) -> Parse<String> {
         match self.peek(0) {
-            Token::SingleQuotedString(_) | Token::EscapedStringLiteral(_) | Token::UnicodeStringLiteral(_) | Token::DollarQuotedString(_) => {
-                Ok(self.parser.parse_literal_string()?)
-            }
+            Token::SingleQuotedString(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::UnicodeStringLiteral(_)
+            | Token::DollarQuotedString(_) => Ok(self.parser.parse_literal_string()?),
             _ => Err(Fault::Here),
         }
     }

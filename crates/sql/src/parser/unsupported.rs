@@ -9,18 +9,88 @@ use crate::statement::Statement;
 
 /// Statements known by their first word alone.
 const VERBS: &[&str] = &[
-    "alter", "analyze", "analyse", "call", "checkpoint", "cluster", "copy", "do", "flush", "grant", "import", "listen", "load", "lock",
-    "merge", "move", "notify", "reassign", "refresh", "reindex", "release", "revoke", "savepoint", "security", "stop", "subscribe",
-    "unlisten", "use", "vacuum", "verify",
+    "alter",
+    "analyze",
+    "analyse",
+    "call",
+    "checkpoint",
+    "cluster",
+    "copy",
+    "do",
+    "flush",
+    "grant",
+    "import",
+    "listen",
+    "load",
+    "lock",
+    "merge",
+    "move",
+    "notify",
+    "reassign",
+    "refresh",
+    "reindex",
+    "release",
+    "revoke",
+    "savepoint",
+    "security",
+    "stop",
+    "subscribe",
+    "unlisten",
+    "use",
+    "vacuum",
+    "verify",
 ];
 
 /// Objects that CREATE, DROP, ALTER and COMMENT ON know elsewhere; longer names before their prefixes.
 const OBJECTS: &[&str] = &[
-    "access method", "aggregate", "cast", "collation", "connection", "constraint", "conversion", "domain", "event trigger", "extension",
-    "foreign data wrapper", "foreign table", "function", "group", "index", "language", "macro", "operator class", "operator family",
-    "operator", "owned", "policy", "procedure", "publication", "role", "routine", "rule", "savepoint", "secret", "sequence", "server",
-    "statistics", "subscription", "tablespace", "temporary sequence", "temporary table", "temporary view", "temp sequence", "temp table",
-    "temp view", "text search", "transform", "trigger", "type", "unique index", "unlogged table", "user mapping", "user",
+    "access method",
+    "aggregate",
+    "cast",
+    "collation",
+    "connection",
+    "constraint",
+    "conversion",
+    "domain",
+    "event trigger",
+    "extension",
+    "foreign data wrapper",
+    "foreign table",
+    "function",
+    "group",
+    "index",
+    "language",
+    "macro",
+    "operator class",
+    "operator family",
+    "operator",
+    "owned",
+    "policy",
+    "procedure",
+    "publication",
+    "role",
+    "routine",
+    "rule",
+    "savepoint",
+    "secret",
+    "sequence",
+    "server",
+    "statistics",
+    "subscription",
+    "tablespace",
+    "temporary sequence",
+    "temporary table",
+    "temporary view",
+    "temp sequence",
+    "temp table",
+    "temp view",
+    "text search",
+    "transform",
+    "trigger",
+    "type",
+    "unique index",
+    "unlogged table",
+    "user mapping",
+    "user",
 ];
 
 impl StatementParser<'_> {
@@ -34,9 +104,10 @@ impl StatementParser<'_> {
 
     /// An object of [`OBJECTS`] that begins `skip` tokens ahead.
     pub(super) fn unsupported_object(&self, skip: usize) -> Option<&'static str> {
-        OBJECTS.iter().copied().find(|object| {
-            object.split(' ').enumerate().all(|(i, word)| crate::lexer::is_word(self.peek(skip + i), word))
-        })
+        OBJECTS
+            .iter()
+            .copied()
+            .find(|object| object.split(' ').enumerate().all(|(i, word)| crate::lexer::is_word(self.peek(skip + i), word)))
     }
 
     /// Any other statement: known by name, or known to sqlparser, or a syntax error.

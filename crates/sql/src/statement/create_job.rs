@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use sqlparser::ast::{ObjectName, display_comma_separated};
+use super::comma_separated::CommaSeparated;
+use sqlparser::ast::ObjectName;
 
 use super::data::Insert;
 use super::options::RelationOption;
@@ -43,7 +44,7 @@ impl fmt::Display for CreateStreamingJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CREATE STREAMING JOB {}{}", if self.if_not_exists { "IF NOT EXISTS " } else { "" }, self.name)?;
         if !self.options.is_empty() {
-            write!(f, " WITH ({})", display_comma_separated(&self.options))?;
+            write!(f, " WITH ({})", CommaSeparated(&self.options))?;
         }
         match &self.body {
             JobBody::Insert(insert) => write!(f, " AS {insert}"),

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use sqlparser::ast::{DataType, Expr, Ident, ObjectName, display_comma_separated};
+use super::comma_separated::CommaSeparated;
+use sqlparser::ast::{DataType, Expr, Ident, ObjectName};
 
 use super::options::Connector;
 use crate::keywords::quote_literal;
@@ -49,7 +50,7 @@ impl fmt::Display for RelationDefinition {
         let mut elements: Vec<String> = self.columns.iter().map(ToString::to_string).collect();
         elements.extend(self.watermark.iter().map(ToString::to_string));
         if !self.primary_key.is_empty() {
-            elements.push(format!("PRIMARY KEY ({})", display_comma_separated(&self.primary_key)));
+            elements.push(format!("PRIMARY KEY ({})", CommaSeparated(&self.primary_key)));
         }
         write!(f, " ({})", elements.join(", "))
     }

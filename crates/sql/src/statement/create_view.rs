@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use sqlparser::ast::{Ident, ObjectName, display_comma_separated};
+use super::comma_separated::CommaSeparated;
+use sqlparser::ast::{Ident, ObjectName};
 
 use super::data::SelectStatement;
 use super::options::RelationOption;
@@ -48,12 +49,12 @@ impl fmt::Display for CreateMaterializedView {
         write!(f, "CREATE MATERIALIZED VIEW {}{}", if self.if_not_exists { "IF NOT EXISTS " } else { "" }, self.name)?;
         print_columns(f, &self.columns)?;
         if !self.options.is_empty() {
-            write!(f, " WITH ({})", display_comma_separated(&self.options))?;
+            write!(f, " WITH ({})", CommaSeparated(&self.options))?;
         }
         write!(f, " AS {}", self.query)
     }
 }
 
 fn print_columns(f: &mut fmt::Formatter<'_>, columns: &[Ident]) -> fmt::Result {
-    if columns.is_empty() { Ok(()) } else { write!(f, " ({})", display_comma_separated(columns)) }
+    if columns.is_empty() { Ok(()) } else { write!(f, " ({})", CommaSeparated(columns)) }
 }

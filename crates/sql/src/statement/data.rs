@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use sqlparser::ast::{ObjectName, Query, display_comma_separated};
+use super::comma_separated::CommaSeparated;
+use sqlparser::ast::{ObjectName, Query};
 
 /// `EMIT ...` at the end of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub struct Truncate {
 
 impl fmt::Display for Truncate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TRUNCATE TABLE {}", display_comma_separated(&self.tables))?;
+        write!(f, "TRUNCATE TABLE {}", CommaSeparated(&self.tables))?;
         f.write_str(if self.restart_identity { " RESTART IDENTITY" } else { "" })?;
         f.write_str(if self.cascade { " CASCADE" } else { "" })
     }

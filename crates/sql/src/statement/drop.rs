@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use super::comma_separated::CommaSeparated;
 use serde::{Deserialize, Serialize};
-use sqlparser::ast::{ObjectName, display_comma_separated};
+use sqlparser::ast::ObjectName;
 
 /// A kind of catalog object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -78,6 +79,6 @@ impl fmt::Display for Drop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let condition = if self.if_exists { "IF EXISTS " } else { "" };
         let cascade = if self.cascade { " CASCADE" } else { "" };
-        write!(f, "DROP {} {condition}{}{cascade}", self.object_type.keyword(), display_comma_separated(&self.names))
+        write!(f, "DROP {} {condition}{}{cascade}", self.object_type.keyword(), CommaSeparated(&self.names))
     }
 }

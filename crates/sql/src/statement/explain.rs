@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use sqlparser::ast::{ObjectName, display_comma_separated};
+use super::comma_separated::CommaSeparated;
+use sqlparser::ast::ObjectName;
 
 use super::Statement;
 
@@ -35,11 +36,11 @@ pub enum ExplainTarget {
 pub enum ExplainStage {
     /// The logical plan.
     Logical,
-    /// The StreamGraph.
+    /// The `StreamGraph`.
     StreamGraph,
-    /// The JobGraph, chained.
+    /// The `JobGraph`, chained.
     JobGraph,
-    /// The ExecutionGraph.
+    /// The `ExecutionGraph`.
     ExecutionGraph,
     /// Changelog modes and keys of every edge.
     Changelog,
@@ -98,10 +99,9 @@ impl fmt::Display for Explain {
         f.write_str("EXPLAIN ")?;
         f.write_str(if self.analyze { "ANALYZE " } else { "" })?;
         f.write_str(if self.verbose { "VERBOSE " } else { "" })?;
-        let options: Vec<String> =
-            self.stages.iter().map(ToString::to_string).chain(self.format.iter().map(ToString::to_string)).collect();
+        let options: Vec<String> = self.stages.iter().map(ToString::to_string).chain(self.format.iter().map(ToString::to_string)).collect();
         if !options.is_empty() {
-            write!(f, "({}) ", display_comma_separated(&options))?;
+            write!(f, "({}) ", CommaSeparated(&options))?;
         }
         match &self.target {
             ExplainTarget::Statement(statement) => statement.fmt(f),

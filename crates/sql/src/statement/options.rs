@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use sqlparser::ast::display_comma_separated;
+use super::comma_separated::CommaSeparated;
 
 use crate::keywords::{quote_identifier, quote_literal};
 use crate::position::Position;
@@ -42,7 +42,7 @@ pub struct FormatClause {
 impl fmt::Display for FormatClause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, " FORMAT {} ENCODE {}", self.format.to_uppercase(), self.encode.to_uppercase())?;
-        if self.options.is_empty() { Ok(()) } else { write!(f, " ({})", display_comma_separated(&self.options)) }
+        if self.options.is_empty() { Ok(()) } else { write!(f, " ({})", CommaSeparated(&self.options)) }
     }
 }
 
@@ -65,7 +65,7 @@ impl Connector {
 impl fmt::Display for Connector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.options.is_empty() {
-            write!(f, " WITH ({})", display_comma_separated(&self.options))?;
+            write!(f, " WITH ({})", CommaSeparated(&self.options))?;
         }
         self.format.as_ref().map_or(Ok(()), |format| format.fmt(f))
     }

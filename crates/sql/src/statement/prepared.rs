@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use sqlparser::ast::{DataType, Expr, Ident, display_comma_separated};
+use super::comma_separated::CommaSeparated;
+use sqlparser::ast::{DataType, Expr, Ident};
 
 use super::Statement;
 
@@ -21,7 +22,7 @@ impl fmt::Display for Prepare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PREPARE {}", self.name)?;
         if !self.types.is_empty() {
-            write!(f, " ({})", display_comma_separated(&self.types))?;
+            write!(f, " ({})", CommaSeparated(&self.types))?;
         }
         write!(f, " AS {}", self.statement)
     }
@@ -39,7 +40,7 @@ pub struct Execute {
 impl fmt::Display for Execute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "EXECUTE {}", self.name)?;
-        if self.parameters.is_empty() { Ok(()) } else { write!(f, " ({})", display_comma_separated(&self.parameters)) }
+        if self.parameters.is_empty() { Ok(()) } else { write!(f, " ({})", CommaSeparated(&self.parameters)) }
     }
 }
 
