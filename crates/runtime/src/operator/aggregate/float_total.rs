@@ -1,6 +1,6 @@
 //! `sum` and `avg` of real and double precision. Taking a float out of a rounded sum does not restore it, so the sum is kept exactly, as a
 //! sum of floats that do not overlap (Shewchuk 1997, "Adaptive Precision Floating-Point Arithmetic"; Python's `fsum`); infinities and NaN
-//! are counted. 56 bytes per group, more when the magnitudes differ a lot.
+//! are counted. 48 bytes per group, more when the magnitudes differ a lot.
 //!
 //! The result is the exact sum rounded once. The batch aggregate rounds after each value in the order of its scan, so the two may differ in
 //! the last digits; they are equal whenever the batch sum has no rounding.

@@ -234,6 +234,9 @@ impl StatefulOperator for GroupAggregate {
         if batch.is_empty() {
             return Ok(());
         }
+        if self.append_only && batch.kinds().is_some_and(|kinds| kinds.iter().any(|k| k.is_retraction())) {
+            return Err(Error::internal("the input of an aggregate was planned as append-only and takes rows back"));
+        }
         let slots = self.groups.find(&batch)?;
         self.grow();
         self.remember(&slots)?;
