@@ -88,6 +88,13 @@ fn tokenize(sql: &str) -> Result<Vec<TokenWithSpan>> {
             Token::EscapedStringLiteral(s) | Token::UnicodeStringLiteral(s) if s.contains('\0') => {
                 return Err(nul().with_position(position_of(sql, span.start)));
             }
+            Token::HexStringLiteral(s) => {
+                check_digits(s, "hexadecimal", |c| c.is_ascii_hexdigit()).map_err(|e| e.with_position(position_of(sql, span.start)))?
+            }
+            Token::SingleQuotedByteStringLiteral(s) => {
+                check_digits(s, "binary", |c| matches!(c, '0' | '1')).map_err(|e| e.with_position(position_of(sql, span.start)))?
+            }
+            Token::NationalStringLiteral(s) => *token = Token::SingleQuotedString(std::mem::take(s)),
             _ => {}
         }
     }
@@ -96,6 +103,13 @@ fn tokenize(sql: &str) -> Result<Vec<TokenWithSpan>> {
 
 fn nul() -> Error {
     Error::new(SqlState::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\": 0x00")
+}
+
+fn check_digits(digits: &str, kind: &str, is_digit: impl Fn(char) -> bool) -> Result<()> {
+    match digits.chars().find(|c| !is_digit(*c)) {
+        Some(wrong) => Err(Error::new(SqlState::INVALID_TEXT_REPRESENTATION, format!("\"{wrong}\" is not a valid {kind} digit"))),
+        None => Ok(()),
+    }
 }
 
 /// Folds an unquoted word to lower case, ASCII letters only, as PostgreSQL does in UTF-8.

@@ -22,6 +22,6 @@ pub mod statement;
 pub use column_type::{ColumnType, column_type, sql_type};
 pub use dialect::StreamDialect;
 pub use keywords::quote_identifier;
-pub use parser::{Parsed, parse, parse_expression, parse_query};
+pub use parser::{Parsed, parse, parse_expression, parse_query, stored_text};
 pub use position::{expr_position, position_of};
 pub use statement::Statement;

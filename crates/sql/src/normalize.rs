@@ -3,10 +3,29 @@
 use std::ops::ControlFlow;
 
 use millstream_types::{Error, SqlState};
-use sqlparser::ast::{Expr, Query, SetExpr, Spanned, TableFactor, UnaryOperator, VisitMut, VisitorMut};
+use sqlparser::ast::{AccessExpr, Expr, Ident, Query, SetExpr, Spanned, TableFactor, UnaryOperator, VisitMut, VisitorMut};
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
 
+use crate::dialect::StreamDialect;
 use crate::fault::Parse;
+use crate::keywords::{is_reserved, quote_identifier};
 use crate::position::{expr_position, position_of};
+
+/// Reserved words that stand for a value; sqlparser reads them as names of columns.
+const WORD_VALUES: [&str; 11] = [
+    "default",
+    "user",
+    "current_user",
+    "current_role",
+    "session_user",
+    "system_user",
+    "current_catalog",
+    "current_schema",
+    "current_date",
+    "current_time",
+    "current_timestamp",
+];
 
 /// Checks `node`, part of the statement `text`.
 pub(crate) fn normalize<T: VisitMut>(node: &mut T, text: &str) -> Parse<()> {
@@ -24,6 +43,9 @@ impl VisitorMut for Normalizer<'_> {
     type Break = Error;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Error> {
+        if let Err(e) = spell_out_tables(&mut query.body) {
+            return ControlFlow::Break(e);
+        }
         let verb = match query.body.as_ref() {
             SetExpr::Insert(_) => "INSERT",
             SetExpr::Update(_) => "UPDATE",
@@ -47,6 +69,28 @@ impl VisitorMut for Normalizer<'_> {
         })
     }
 
+    /// sqlparser reads `a. 2` as a name of two parts, `2 .a` as a field of a number, and reserved words as columns.
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
+        let is_number = |p: &Ident| p.quote_style.is_none() && p.value.starts_with(|c: char| c.is_ascii_digit());
+        let wrong = match expr {
+            Expr::Identifier(name)
+                if name.quote_style.is_none() && is_reserved(&name.value) && !WORD_VALUES.contains(&name.value.as_str()) =>
+            {
+                Some((name.value.clone(), name.span))
+            }
+            Expr::CompoundIdentifier(parts) => parts.iter().find(|p| is_number(p)).map(|p| (p.value.clone(), p.span)),
+            Expr::CompoundFieldAccess { root, .. } if matches!(root.as_ref(), Expr::Value(_)) => Some((root.to_string(), root.span())),
+            Expr::CompoundFieldAccess { access_chain, .. } => access_chain.iter().find_map(|access| match access {
+                AccessExpr::Dot(Expr::Identifier(_)) | AccessExpr::Subscript(_) => None,
+                AccessExpr::Dot(other) => Some((other.to_string(), other.span())),
+            }),
+            _ => None,
+        };
+        let Some((word, span)) = wrong else { return ControlFlow::Continue(()) };
+        let error = Error::new(SqlState::SYNTAX_ERROR, format!("syntax error at or near \"{word}\""));
+        ControlFlow::Break(if span.start.line > 0 { error.with_position(position_of(self.text, span.start)) } else { error })
+    }
+
     /// `- -1` prints as `--1`, a comment: parentheses keep the signs apart. So do they in `-(-1)`-like pairs of any symbol operators.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
         if let Expr::UnaryOp { op, expr: inner } = expr
@@ -57,5 +101,30 @@ impl VisitorMut for Normalizer<'_> {
             **inner = Expr::Nested(Box::new(operand));
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// `TABLE t` becomes `SELECT * FROM t`, which it means: sqlparser's tree of it forgets quotes.
+fn spell_out_tables(body: &mut SetExpr) -> Result<(), Error> {
+    match body {
+        SetExpr::SetOperation { left, right, .. } => {
+            spell_out_tables(left)?;
+            spell_out_tables(right)
+        }
+        SetExpr::Table(table) => {
+            let mut tokens = vec![Token::make_keyword("SELECT"), Token::Mul, Token::make_keyword("FROM")];
+            for part in table.schema_name.iter().chain(&table.table_name) {
+                if tokens.len() > 3 {
+                    tokens.push(Token::Period);
+                }
+                let quote = (quote_identifier(part) != *part).then_some('"');
+                tokens.push(Token::make_word(part, quote));
+            }
+            let dialect = StreamDialect::default();
+            let select = Parser::new(&dialect).with_tokens(tokens).parse_query_body(0).map_err(Error::internal)?;
+            *body = *select;
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }

@@ -72,6 +72,18 @@ pub fn parse_query(text: &str) -> Result<SelectStatement> {
     only(text, |p| p.select())
 }
 
+/// The text of `statement` to be stored: what it prints, checked to parse to the same tree again.
+///
+/// # Errors
+/// 0A000 for a statement whose printed form reads differently (sqlparser prints a few rare spellings wrongly).
+pub fn stored_text(statement: &Statement) -> Result<String> {
+    let printed = statement.to_string();
+    match parse(&printed) {
+        Ok(again) if matches!(again.as_slice(), [one] if one.statement == *statement) => Ok(printed),
+        _ => Err(Error::unsupported("storing this statement").with_detail(format!("it would be stored as: {printed}"))),
+    }
+}
+
 fn only<T>(text: &str, f: impl FnOnce(&mut StatementParser) -> Parse<T>) -> Result<T> {
     let mut statements = split(text)?;
     match (statements.pop(), statements.is_empty()) {

@@ -32,7 +32,7 @@ fn deep_statements_are_refused() {
         format!("SELECT CAST(1 AS {})", deep("ARRAY<", "int", ">", 10_000)),
         format!("CREATE TABLE t (a {})", deep("row(a ", "int", ")", 10_000)),
         format!("CREATE TABLE t (a {})", deep("array<", "int", ">", 10_000)),
-        format!("CREATE TABLE t (a int{})", " array".repeat(10_000)),
+        format!("CREATE TABLE t (a row(b int){})", "[]".repeat(10_000)),
         deep("SELECT (", "SELECT 1", ")", 5_000),
         deep("SELECT * FROM (", "SELECT 1", ") AS t", 5_000),
         format!("SELECT * FROM {}", deep("(", "a JOIN b ON true", ")", 5_000)),

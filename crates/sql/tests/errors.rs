@@ -25,6 +25,8 @@ fn syntax_errors_in_postgresqls_words() {
     check("CREATE SINK s AS SELECT 1", "42601", "syntax error at end of input", 26);
     check("CREATE SINK s AS SELECT FROM WITH (a = b)", "42601", "syntax error at or near \"WITH\"", 30);
     check("INSERT t VALUES (1)", "42601", "syntax error at or near \"t\"", 8);
+    check("SELECT a + as FROM t", "42601", "syntax error at or near \"as\"", 12);
+    check("SELECT order FROM t", "42601", "syntax error at or near \"order\"", 8);
     check("COMMIT NOW", "42601", "syntax error at or near \"NOW\"", 8);
     check("SELECT 'abc", "42601", "unterminated quoted string at or near \"'abc\"", 8);
     check("SELECT \"abc", "42601", "unterminated quoted identifier at or near \"\"abc\"", 8);
@@ -64,6 +66,8 @@ fn clauses_that_are_not_there() {
 #[test]
 fn characters_and_names() {
     check("SELECT 'a\0b'", "22021", "invalid byte sequence for encoding \"UTF8\": 0x00", 10);
+    check("SELECT x'1g'", "22P02", "\"g\" is not a valid hexadecimal digit", 8);
+    check("SELECT b'12'", "22P02", "\"2\" is not a valid binary digit", 8);
     let long = "x".repeat(64);
     check(&format!("SELECT {long}"), "42622", "identifier too long", 8);
     assert!(parse(&format!("SELECT {}", "x".repeat(63))).is_ok());

@@ -151,8 +151,10 @@ impl StatementParser<'_> {
         } else {
             return Err(Fault::Here);
         };
-        while self.take("array") || (*self.peek(0) == Token::LBracket && self.take_symbol(&Token::LBracket)) {
-            if *self.parser.get_current_token() == Token::LBracket {
+        // `int ARRAY` has one dimension; brackets add more.
+        let mut more = self.take("array");
+        while more || self.take_symbol(&Token::LBracket) {
+            if !std::mem::take(&mut more) {
                 self.expect_symbol(&Token::RBracket)?;
             }
             data_type = DataType::Array(ArrayElemTypeDef::SquareBracket(Box::new(data_type), None));

@@ -23,7 +23,10 @@ impl StatementParser<'_> {
         } else if self.ahead("explain") {
             return Err(Fault::Here);
         } else {
-            ExplainTarget::Statement(Box::new(self.statement()?))
+            match self.statement()? {
+                missing @ Statement::Unsupported { .. } => return Ok(missing),
+                statement => ExplainTarget::Statement(Box::new(statement)),
+            }
         };
         Ok(Statement::Explain(explain))
     }

@@ -98,9 +98,9 @@ SELECT DATE '2020-01-01', TIMESTAMP '2020-01-01 00:00:00', INTERVAL '1 day', INT
 SELECT a, row_number() OVER (PARTITION BY a ORDER BY b) AS n FROM t QUALIFY row_number() OVER (PARTITION BY a ORDER BY b) <= 3
 SELECT * FROM t MATCH_RECOGNIZE(PARTITION BY a ORDER BY ts MEASURES first(x.ts) AS s ONE ROW PER MATCH PATTERN (x y+) DEFINE x AS x.v > 1) AS m
 SELECT a, b, count(*) FROM t GROUP BY GROUPING SETS ((a), (b), ()) HAVING count(*) > 1
-WITH RECURSIVE r (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r WHERE n < 5), s AS MATERIALIZED (SELECT 2) TABLE r
+WITH RECURSIVE r (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM r WHERE n < 5), s AS MATERIALIZED (SELECT 2) SELECT * FROM r
 VALUES (1, 'a'), (2, 'b') ORDER BY 1
-TABLE t
+SELECT * FROM t
 (SELECT 1) UNION (SELECT 2 EXCEPT SELECT 3) ORDER BY 1
 SELECT FROM t
 EXPLAIN SELECT 1
@@ -130,3 +130,8 @@ CLOSE ALL
 COMMENT ON TABLE t IS 'it''s'
 COMMENT ON MATERIALIZED VIEW s.v IS NULL
 COMMENT ON COLUMN t.a IS 'x'
+SELECT * FROM s."T" UNION ALL SELECT * FROM "select"
+SELECT n.nspname AS "Schema", c.relname AS "Name", CASE c.relkind WHEN 'r' THEN 'table' WHEN 'm' THEN 'materialized view' END AS "Type", pg_catalog.pg_get_userbyid(c.relowner) AS "Owner" FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_catalog.pg_am am ON am.oid = c.relam WHERE c.relkind IN ('r', 'p', '') AND n.nspname !~ '^pg_toast' AND pg_catalog.pg_table_is_visible(c.oid) ORDER BY 1, 2
+SELECT c.oid, n.nspname FROM pg_catalog.pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(t)$' COLLATE pg_catalog.default AND c.oid = 'a.b'::pg_catalog.regclass ORDER BY 2, 3
+SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), (SELECT pg_catalog.pg_get_expr(d.adbin, d.adrelid, true) FROM pg_catalog.pg_attrdef d WHERE d.adrelid = a.attrelid AND a.atthasdef), a.attnotnull FROM pg_catalog.pg_attribute a WHERE a.attrelid = '16384' AND a.attnum > 0 AND NOT a.attisdropped
+SELECT pg_catalog.array_to_string(array(SELECT 1), E'\n'), current_user, current_date, current_timestamp, localtimestamp, user, 1 = ANY(ARRAY[1, 2]), x <> ALL(SELECT 1), EXISTS (SELECT 1), TRIM(BOTH 'x' FROM y), POSITION('a' IN b), SUBSTRING(a FROM 1 FOR 2), OVERLAY(a PLACING 'x' FROM 1), coalesce(a, b), left(a, 1), right(a, 1) FROM t

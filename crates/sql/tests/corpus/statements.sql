@@ -130,3 +130,8 @@ CLOSE ALL
 COMMENT ON TABLE t IS 'it''s'
 COMMENT ON MATERIALIZED VIEW s.v IS NULL
 COMMENT ON COLUMN t.a IS 'x'
+TABLE s."T" UNION ALL TABLE "select"
+SELECT n.nspname AS "Schema", c.relname AS "Name", CASE c.relkind WHEN 'r' THEN 'table' WHEN 'm' THEN 'materialized view' END AS "Type", pg_catalog.pg_get_userbyid(c.relowner) AS "Owner" FROM pg_catalog.pg_class c LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_catalog.pg_am am ON am.oid = c.relam WHERE c.relkind IN ('r', 'p', '') AND n.nspname !~ '^pg_toast' AND pg_catalog.pg_table_is_visible(c.oid) ORDER BY 1, 2
+SELECT c.oid, n.nspname FROM pg_catalog.pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(t)$' COLLATE pg_catalog.default AND c.oid = 'a.b'::pg_catalog.regclass ORDER BY 2, 3
+SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod), (SELECT pg_catalog.pg_get_expr(d.adbin, d.adrelid, true) FROM pg_catalog.pg_attrdef d WHERE d.adrelid = a.attrelid AND a.atthasdef), a.attnotnull FROM pg_catalog.pg_attribute a WHERE a.attrelid = '16384' AND a.attnum > 0 AND NOT a.attisdropped
+SELECT pg_catalog.array_to_string(ARRAY(SELECT 1), E'\n'), current_user, current_date, current_timestamp, localtimestamp, user, 1 = ANY(ARRAY[1, 2]), x <> ALL (SELECT 1), EXISTS (SELECT 1), TRIM(BOTH 'x' FROM y), POSITION('a' IN b), SUBSTRING(a FROM 1 FOR 2), OVERLAY(a PLACING 'x' FROM 1), COALESCE(a, b), left(a, 1), right(a, 1) FROM t
