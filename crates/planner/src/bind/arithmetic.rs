@@ -6,7 +6,7 @@ use datafusion::logical_expr::expr::ScalarFunction;
 use datafusion::logical_expr::planner::{PlannerResult, RawBinaryExpr};
 use datafusion::logical_expr::{Expr, ExprSchemable};
 use datafusion::sql::sqlparser::ast::BinaryOperator as Op;
-use millstream_functions::{ArithmeticOp, cast_udf, external, registry};
+use millstream_functions::{ArithmeticOp, external, registry};
 use millstream_types::{Error, SqlType};
 
 pub(super) fn plan(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
@@ -72,8 +72,10 @@ fn takes_text(data_type: &DataType) -> bool {
 }
 
 fn typed(literal: Expr, data_type: &DataType) -> Result<Expr> {
+    let Expr::Literal(value, meta) = literal else { return Ok(literal) };
     let to = SqlType::from_arrow(data_type).map_err(external)?;
     // A number of any precision: the other side's scale would round the literal.
     let to = if let SqlType::Numeric { scale, .. } = to { SqlType::Numeric { precision: 38, scale: scale.max(16) } } else { to };
-    Ok(Expr::ScalarFunction(ScalarFunction::new_udf(cast_udf(&to), vec![literal])))
+    let array = millstream_functions::cast_array(&value.to_array()?, &to).map_err(external)?;
+    Ok(Expr::Literal(ScalarValue::try_from_array(&array, 0)?, meta))
 }

@@ -6,6 +6,7 @@ mod context;
 mod expr_planner;
 mod rules;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
@@ -14,9 +15,9 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast};
 use datafusion::optimizer::Analyzer;
 use datafusion::sql::planner::{ParserOptions, SqlToRel};
-use datafusion::sql::sqlparser::ast::{Query, Statement as SqlStatement};
+use datafusion::sql::sqlparser::ast::{Query, Spanned, Statement as SqlStatement, visit_relations};
 use millstream_functions::from_datafusion_in;
-use millstream_types::{ObjectId, Result, Schema, SqlType};
+use millstream_types::{Error, ObjectId, Result, Schema, SqlState, SqlType};
 
 use crate::catalog::{PlannerCatalog, RelationSource};
 pub(crate) use context::Context;
@@ -49,9 +50,30 @@ pub fn bind_query(catalog: &Arc<dyn PlannerCatalog>, query: &Query, text: &str) 
 pub(crate) fn to_plan(context: &Context, query: &Query, text: &str) -> Result<LogicalPlan> {
     let planner = SqlToRel::new_with_options(context, parser_options());
     let statement = SqlStatement::Query(Box::new(query.clone()));
-    let plan = planner.sql_statement_to_plan(statement);
-    context.take_error().map_or(Ok(()), Err)?;
-    plan.map_err(|e| from_datafusion_in(text, e))
+    planner.sql_statement_to_plan(statement).map_err(|e| {
+        // The catalog's own error, unless DataFusion only asked in vain before it found a WITH query of that name.
+        let error = context.take_error().unwrap_or_else(|| from_datafusion_in(text, e));
+        if error.position().is_some() { error } else { located(error, query, text) }
+    })
+}
+
+/// The error with the position of the relation that it names.
+fn located(error: Error, query: &Query, text: &str) -> Error {
+    if error.state() != SqlState::UNDEFINED_TABLE {
+        return error;
+    }
+    let found = visit_relations(query, |name| {
+        let unquoted: Vec<&str> = name.0.iter().filter_map(|p| p.as_ident()).map(|i| i.value.as_str()).collect();
+        if error.message().contains(&format!("\"{}\"", unquoted.join("."))) {
+            ControlFlow::Break(name.span().start)
+        } else {
+            ControlFlow::Continue(())
+        }
+    });
+    match found {
+        ControlFlow::Break(start) if start.line > 0 => error.with_position(millstream_sql::position_of(text, start)),
+        _ => error,
+    }
 }
 
 pub(crate) fn parser_options() -> ParserOptions {

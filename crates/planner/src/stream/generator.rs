@@ -70,7 +70,7 @@ impl<'a> Generator<'a> {
     }
 
     /// The first operator of a stream: all have the same columns.
-    pub(super) fn node(&self, stream: &Stream) -> Result<&StreamNode> {
+    fn node(&self, stream: &Stream) -> Result<&StreamNode> {
         let first = stream.0.first().and_then(|id| self.graph.node(*id));
         first.ok_or_else(|| Error::internal("a stream without operators"))
     }
@@ -118,7 +118,7 @@ impl<'a> Generator<'a> {
     }
 
     /// What all operators of a stream have in common: changelog, key, parallelism.
-    fn properties(&self, stream: &Stream) -> Result<(ChangelogMode, Option<Vec<usize>>, u32)> {
+    pub(super) fn properties(&self, stream: &Stream) -> Result<(ChangelogMode, Option<Vec<usize>>, u32)> {
         let nodes: Vec<&StreamNode> = stream.0.iter().filter_map(|id| self.graph.node(*id)).collect();
         let append = nodes.iter().all(|n| n.changelog == ChangelogMode::Append);
         let changelog = if append { ChangelogMode::Append } else { ChangelogMode::Retract };

@@ -91,8 +91,8 @@ pub fn plan_view(
     let mut generator = Generator::new(job, name, settings);
     let stream = generator.stream(&optimize::optimize(&bound.plan, settings.merge_calcs, text)?)?;
     let schema = Schema::new(names.into_iter().zip(&bound.schema.columns).map(|(n, c)| Column::new(n, c.sql_type.clone())).collect());
-    let node = generator.node(&stream)?;
-    let (key, append_only) = (node.upsert_key.clone().filter(|k| !k.is_empty()), node.changelog == ChangelogMode::Append);
+    let (changelog, key, _) = generator.properties(&stream)?;
+    let (key, append_only) = (key.filter(|k| !k.is_empty()), changelog == ChangelogMode::Append);
     let spec = MaterializeSpec { relation: ObjectId(job.0), name: name.to_owned(), key: key.clone() };
     let end = generator.consumer(OperatorSpec::Materialize(spec), &stream)?;
     generator.rename(&end, &schema);
@@ -116,7 +116,7 @@ pub fn plan_job(
         let bound = bind_stream(catalog, query, text)?;
         let plan = crate::dml::assign(bound.plan, &sink.columns, columns, &sink.name)?;
         let stream = generator.stream(&optimize::optimize(&plan, settings.merge_calcs, text)?)?;
-        if sink.append_only && generator.node(&stream)?.changelog != ChangelogMode::Append {
+        if sink.append_only && generator.properties(&stream)?.0 != ChangelogMode::Append {
             return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("sink \"{}\" only appends, but the query changes rows it has sent", sink.name))
                 .with_detail(format!("Connector \"{}\" takes no updates.", sink.connector))
                 .with_hint("insert a query without GROUP BY or DISTINCT over tables, or use a sink that takes updates (print, blackhole)"));
