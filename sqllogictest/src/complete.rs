@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use sqllogictest::{
-    Control, ExpectedError, MakeConnection, Record, RecordOutput, ResultMode, Runner, StatementExpect,
-    default_normalizer, default_validator, update_record_with_output,
+    Control, ExpectedError, MakeConnection, Record, RecordOutput, ResultMode, Runner, StatementExpect, default_normalizer,
+    default_validator, update_record_with_output,
 };
 
 use crate::column::{ColumnLetter, same_count_exactly};
@@ -76,8 +76,7 @@ where
 /// Writes the edits into their files.
 pub(crate) fn write(edits: &Edits) -> Result<(), Failure> {
     for (path, edits) in edits {
-        splice(path, edits)
-            .map_err(|error| Failure::of_file(path.display().to_string(), "cannot write the suite", error.to_string()))?;
+        splice(path, edits).map_err(|error| Failure::of_file(path.display().to_string(), "cannot write the suite", error.to_string()))?;
     }
     Ok(())
 }
@@ -94,16 +93,14 @@ fn completed(record: &Record<ColumnLetter>, output: &RecordOutput<ColumnLetter>)
     {
         return None;
     }
-    if let (Record::Statement { expected: StatementExpect::Error(_), .. }, RecordOutput::Query { error: None, .. }) = (record, output)
-    {
+    if let (Record::Statement { expected: StatementExpect::Error(_), .. }, RecordOutput::Query { error: None, .. }) = (record, output) {
         let mut updated = record.clone();
         if let Record::Statement { expected, .. } = &mut updated {
             *expected = StatementExpect::Ok;
         }
         return Some(updated);
     }
-    let mut updated =
-        update_record_with_output(record, output, " ", default_validator, default_normalizer, same_count_exactly)?;
+    let mut updated = update_record_with_output(record, output, " ", default_validator, default_normalizer, same_count_exactly)?;
     if let (Record::Query { .. }, Record::Statement { expected, .. }) = (record, &mut updated) {
         // A query that turned out to be a statement without rows.
         *expected = StatementExpect::Ok;

@@ -13,14 +13,8 @@ impl Failure {
 
     /// A failure of one record.
     pub(crate) fn at(location: &Location, headline: impl Into<String>, statement: &str, details: impl Into<String>) -> Self {
-        Failure {
-            place: place(location),
-            headline: headline.into(),
-            statement: Some(statement.to_owned()),
-            details: details.into(),
-        }
+        Failure { place: place(location), headline: headline.into(), statement: Some(statement.to_owned()), details: details.into() }
     }
-
 }
 
 impl From<TestError> for Failure {

@@ -67,14 +67,7 @@ mod tests {
     use super::*;
 
     fn outcome(path: &str, failure: Option<Failure>) -> FileOutcome {
-        FileOutcome {
-            path: path.into(),
-            records: 2,
-            rewritten: 0,
-            elapsed: Duration::from_millis(1500),
-            kept_database: None,
-            failure,
-        }
+        FileOutcome { path: path.into(), records: 2, rewritten: 0, elapsed: Duration::from_millis(1500), kept_database: None, failure }
     }
 
     #[test]

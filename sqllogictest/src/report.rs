@@ -162,14 +162,7 @@ mod tests {
     use crate::outcome::Failure;
 
     fn outcome(failure: Option<Failure>) -> FileOutcome {
-        FileOutcome {
-            path: "a.slt".into(),
-            records: 1,
-            rewritten: 0,
-            elapsed: Duration::from_millis(12),
-            kept_database: None,
-            failure,
-        }
+        FileOutcome { path: "a.slt".into(), records: 1, rewritten: 0, elapsed: Duration::from_millis(12), kept_database: None, failure }
     }
 
     #[test]

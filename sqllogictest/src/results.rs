@@ -42,9 +42,7 @@ fn cell(value: Option<&str>) -> String {
 }
 
 fn letters(rows: &[Vec<String>], columns: usize) -> Vec<ColumnLetter> {
-    (0..columns)
-        .map(|i| ColumnLetter::of_texts(rows.iter().filter_map(|row| row.get(i)).map(String::as_str)))
-        .collect()
+    (0..columns).map(|i| ColumnLetter::of_texts(rows.iter().filter_map(|row| row.get(i)).map(String::as_str))).collect()
 }
 
 #[cfg(test)]

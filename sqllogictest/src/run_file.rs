@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sqllogictest::{
-    AsyncDB, ExpectedError, Location, MakeConnection, QueryExpect, Record, RecordOutput, Runner, StatementExpect,
-};
+use sqllogictest::{AsyncDB, ExpectedError, Location, MakeConnection, QueryExpect, Record, RecordOutput, Runner, StatementExpect};
 
 use crate::column::{self, ColumnLetter};
 use crate::database_error::DatabaseError;
@@ -71,9 +69,7 @@ where
 /// `statement error` without a message expects any error of the server, but not that the server goes away.
 pub(crate) fn check_error(output: &RecordOutput<ColumnLetter>, location: &Location, sql: &str) -> Result<(), Failure> {
     match database_error(output) {
-        Some(error) if !error.may_be_expected() => {
-            Err(Failure::at(location, "the statement could not be run", sql, error.to_string()))
-        }
+        Some(error) if !error.may_be_expected() => Err(Failure::at(location, "the statement could not be run", sql, error.to_string())),
         _ => Ok(()),
     }
 }

@@ -24,12 +24,7 @@ use crate::run_file;
 /// # Errors
 /// When nothing could run: no files, no connection, or a server that does not create databases. A file that fails is no error; see
 /// [`Summary::success`].
-pub async fn run_suite(
-    paths: &[PathBuf],
-    address: &Address,
-    options: &Options,
-    reporter: &dyn Reporter,
-) -> Result<Summary, RunnerError> {
+pub async fn run_suite(paths: &[PathBuf], address: &Address, options: &Options, reporter: &dyn Reporter) -> Result<Summary, RunnerError> {
     run_suite_until(paths, address, options, reporter, pending()).await
 }
 
@@ -110,14 +105,8 @@ async fn run_files(
 
 async fn run_one(path: &Path, databases: &Databases<'_>, options: &Options) -> Result<FileOutcome, RunnerError> {
     let started = Instant::now();
-    let mut outcome = FileOutcome {
-        path: path.to_path_buf(),
-        records: 0,
-        rewritten: 0,
-        elapsed: started.elapsed(),
-        kept_database: None,
-        failure: None,
-    };
+    let mut outcome =
+        FileOutcome { path: path.to_path_buf(), records: 0, rewritten: 0, elapsed: started.elapsed(), kept_database: None, failure: None };
     let database = match databases.create().await {
         Ok(database) => database,
         Err(error @ (DatabaseError::Server(_) | DatabaseError::Protocol(_))) => {

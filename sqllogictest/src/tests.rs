@@ -158,7 +158,10 @@ async fn each_kind_of_failure_has_its_words() {
              expected: (sqlstate) 42601\nactual:   ERROR 22012: division by zero\n",
         ),
         ("let a, b\nSELECT 1\n", "the variables could not be set\n    SELECT 1\nexpected 2 columns, got 1\n"),
-        ("statement error\nCRASH\n", "the statement could not be run\n    CRASH\nthe connection to the server is lost: connection closed\n"),
+        (
+            "statement error\nCRASH\n",
+            "the statement could not be run\n    CRASH\nthe connection to the server is lost: connection closed\n",
+        ),
     ] {
         let (passed, failure) = check(&database(), text).await;
         assert_eq!((passed, failure.unwrap().to_string().as_str()), (0, shown));

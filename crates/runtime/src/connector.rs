@@ -75,4 +75,10 @@ pub trait SinkWriter: Send {
 
     /// True if it only takes inserts.
     fn appends_only(&self) -> bool;
+
+    /// True if a writer that takes updates wants only the net changes of each epoch, at its barrier; false if it takes all changes at once
+    /// as they come.
+    fn nets_epochs(&self) -> bool {
+        !self.appends_only()
+    }
 }

@@ -34,6 +34,8 @@ pub const MAX_ROW_BYTES: usize = 16 << 20;
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// Bytes of the start-up message.
 pub const MAX_STARTUP_BYTES: usize = 10_000;
+/// Milliseconds until the start-up message must be complete; later the connection is closed.
+pub const STARTUP_TIMEOUT_MS: u64 = 10_000;
 /// Depth of nested expressions and subqueries; deeper is 54001.
 pub const MAX_EXPRESSION_DEPTH: usize = 256;
 /// Columns of a relation; more is 54011 (PostgreSQL's limit).

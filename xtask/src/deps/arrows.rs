@@ -23,7 +23,7 @@ const ARROWS: [Arrow; 12] = [
     arrow("millstream-planner", &["types", "sql", "graph", "functions"], true),
     arrow("millstream-state", &["types"], false),
     arrow("millstream-runtime", &["types", "graph", "state", "functions"], true),
-    arrow("millstream-connectors", &["types", "graph", "runtime"], true),
+    arrow("millstream-connectors", &["types", "graph", "functions", "runtime"], true),
     arrow("millstream-cluster", &["types", "graph", "state", "runtime"], false),
     arrow("millstream-sqllogictest", &[], false),
     arrow(

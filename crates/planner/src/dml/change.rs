@@ -141,3 +141,14 @@ pub(super) fn cast_new(
     let builder = datafusion::logical_expr::LogicalPlanBuilder::from(plan);
     builder.project(projection).and_then(datafusion::logical_expr::LogicalPlanBuilder::build).map_err(millstream_functions::from_datafusion)
 }
+
+/// All stored rows of a table: TRUNCATE.
+///
+/// # Errors
+/// XX000 if the table has no columns.
+pub fn bind_all_rows(table: &PlannerRelation) -> Result<BoundQuery> {
+    let source = Arc::new(crate::catalog::RelationSource::stored(Arc::new(table.clone())));
+    let scan = datafusion::logical_expr::LogicalPlanBuilder::scan(table.name.as_str(), source, None);
+    let plan = scan.and_then(datafusion::logical_expr::LogicalPlanBuilder::build).map_err(millstream_functions::from_datafusion)?;
+    Ok(BoundQuery { plan, schema: table.stored_schema(), relations: vec![table.id], params: vec![] })
+}

@@ -9,7 +9,7 @@ use datafusion::common::ScalarValue;
 use millstream_functions::from_datafusion;
 use millstream_types::{Column, Error, Result, SqlState, SqlType};
 
-pub use change::{BoundChange, bind_delete, bind_update};
+pub use change::{BoundChange, bind_all_rows, bind_delete, bind_update};
 pub use conflict::bind_conflict_update;
 pub use insert::{InsertTarget, bind_insert};
 

@@ -125,6 +125,14 @@ pub(super) fn datum(value: &ScalarValue) -> Result<Datum> {
     first(&array, &sql_type)
 }
 
+/// The first value of an array of `sql_type`'s representation.
+///
+/// # Errors
+/// 0A000 for a type that has no constants.
+pub fn datum_of(array: &ArrayRef, sql_type: &SqlType) -> Result<Datum> {
+    if array.is_null(0) { Ok(Datum::Null(sql_type.clone())) } else { first(array, sql_type) }
+}
+
 fn first(array: &ArrayRef, sql_type: &SqlType) -> Result<Datum> {
     use arrow::datatypes as t;
     Ok(match (array.data_type(), sql_type) {

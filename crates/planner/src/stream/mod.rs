@@ -18,6 +18,8 @@ use millstream_graph::{MaterializeSpec, OperatorSpec, SinkSpec, StreamGraph, Tab
 use millstream_sql::statement::SelectStatement;
 use millstream_types::{ChangelogMode, Column, Error, JobId, ObjectId, RelationId, Result, Schema, SqlState, SqlType, limits};
 
+pub use expression::datum_of;
+
 use crate::catalog::PlannerCatalog;
 use crate::settings::PlannerSettings;
 use crate::{BoundQuery, bind_query};

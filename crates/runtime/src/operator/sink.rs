@@ -22,7 +22,7 @@ use crate::connector::SinkWriter;
 pub struct Sink {
     name: String,
     writer: Box<dyn SinkWriter>,
-    /// `None` for a connector that only appends.
+    /// `None` for a connector that takes changes as they come.
     net: Option<Net>,
 }
 
@@ -32,7 +32,7 @@ impl Sink {
     /// # Errors
     /// XX000 if the columns cannot be compared.
     pub fn new(spec: &SinkSpec, schema: &Schema, key: Option<&[usize]>, writer: Box<dyn SinkWriter>) -> Result<Self> {
-        let net = if writer.appends_only() { None } else { Some(Net::new(schema, key)?) };
+        let net = if !writer.nets_epochs() { None } else { Some(Net::new(schema, key)?) };
         Ok(Sink { name: spec.name.clone(), writer, net })
     }
 }
@@ -41,7 +41,7 @@ impl StatelessOperator for Sink {
     fn process_batch(&mut self, _input: usize, batch: ChangeBatch, _out: &mut dyn Output) -> Result<()> {
         match &mut self.net {
             Some(net) => net.add(&batch),
-            None if batch.kinds().is_some_and(|kinds| kinds.iter().any(|k| k.is_retraction())) => {
+            None if self.writer.appends_only() && batch.kinds().is_some_and(|kinds| kinds.iter().any(|k| k.is_retraction())) => {
                 Err(Error::internal(format!("sink \"{}\" only appends, and its input takes rows back", self.name)))
             }
             None => self.writer.write(&batch),

@@ -46,6 +46,8 @@ impl SourceReader for SubscriptionReader {
     }
 
     fn backfill_progress(&self) -> Option<(u64, u64)> {
-        (!self.subscription.backfill_done()).then(|| self.subscription.progress())
+        // Equal only when it is over, also if rows that were passed have gone meanwhile.
+        let (done, all) = self.subscription.progress();
+        Some(if self.subscription.backfill_done() { (all, all) } else { (done, all.max(done + 1)) })
     }
 }

@@ -69,6 +69,9 @@ fn finish(task: &Running, outputs: &mut Outputs) -> Result<()> {
 }
 
 fn report_backfill(task: &Running, reader: &dyn SourceReader, reported: &mut Option<(u64, u64)>) {
+    if matches!(*reported, Some((done, total)) if done == total) {
+        return;
+    }
     let progress = reader.backfill_progress();
     if progress != *reported {
         *reported = progress;

@@ -164,6 +164,8 @@ pub struct MaterializedViewDescriptor {
     pub query: String,
     /// Indices of the columns that identify a row, where the planner found some among the columns.
     pub key: Option<Vec<usize>>,
+    /// True if rows are never taken back.
+    pub append_only: bool,
     /// The options of WITH.
     pub options: BTreeMap<String, String>,
 }

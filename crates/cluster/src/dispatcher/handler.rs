@@ -1,0 +1,140 @@
+//! The actor: one job in, one JobMaster started; one job ended, whoever waits for its removal told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use millstream_graph::JobGraphGenerator;
+use millstream_types::{Clock, Error, JobId, Result, SqlState};
+use parking_lot::RwLock;
+use tokio::sync::{oneshot, watch};
+
+use super::JobDirectory;
+use super::gateway::Message;
+use crate::gateway::{ControlJob, ForgetJob, JobCommand, JobControl, JobEnded, JobMasterGateway, SubmitJob, TaskExecutorGateway};
+use crate::job::{JobStatus, already_exists, shutting_down, unknown_job};
+use crate::job_master::{ExecutionGraph, JobEntry, JobMaster, JobMasterServices, JobState};
+use crate::spawn::{Actor, TaskTracker};
+
+/// What the Dispatcher works with.
+pub(crate) struct DispatcherServices {
+    pub(crate) job_master: JobMasterServices,
+    pub(crate) executor: Arc<dyn TaskExecutorGateway>,
+    pub(crate) directory: Arc<JobDirectory>,
+    pub(crate) tracker: Arc<TaskTracker>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+/// Takes jobs in.
+pub(crate) struct Dispatcher {
+    services: DispatcherServices,
+    /// Jobs that are to be forgotten when they have ended, and who waits for that.
+    removing: BTreeMap<JobId, Vec<oneshot::Sender<Result<()>>>>,
+}
+
+impl Dispatcher {
+    pub(crate) fn new(services: DispatcherServices) -> Self {
+        Dispatcher { services, removing: BTreeMap::new() }
+    }
+
+    fn submit(&self, message: SubmitJob) -> Result<()> {
+        let services = &self.services;
+        services.job_master.token.check(message.token)?;
+        let SubmitJob { graph, options, .. } = message;
+        let job = graph.job;
+        if services.directory.contains(job) {
+            return Err(already_exists(&graph.name));
+        }
+        let job_graph = JobGraphGenerator::generate(&graph)?;
+        let entry = Arc::new(JobEntry {
+            job,
+            options,
+            stream_graph: Arc::new(graph),
+            execution_graph: RwLock::new(ExecutionGraph::new(&job_graph)),
+            job_graph: Arc::new(job_graph),
+            state: watch::Sender::new(JobState { status: JobStatus::Created, paused: false, cause: None }),
+            start_time_micros: services.clock.unix_micros(),
+            executor: Arc::clone(&services.executor),
+        });
+        let insert = |client| services.directory.insert(Arc::clone(&entry), client);
+        JobMaster::start(Arc::clone(&entry), services.job_master.clone(), &services.tracker, insert)
+    }
+
+    fn control(&self, message: JobCommand, control: JobControl) -> Result<()> {
+        self.services.job_master.token.check(message.token)?;
+        let job = self.services.directory.get(message.job).ok_or_else(|| unknown_job(message.job))?;
+        let status = job.entry.state().status;
+        if control != JobControl::Cancel && status != JobStatus::Running {
+            return Err(Error::new(
+                SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("job \"{}\" is not running: it is {status}", job.entry.stream_graph.name),
+            ));
+        }
+        job.job_master.control(ControlJob { token: message.token, control });
+        Ok(())
+    }
+
+    async fn remove(&mut self, message: JobCommand, answer: Option<oneshot::Sender<Result<()>>>) -> Result<()> {
+        if let Err(error) = self.services.job_master.token.check(message.token) {
+            if let Some(answer) = answer {
+                // An asker that has gone needs no answer.
+                let _ = answer.send(Err(error));
+            }
+            return Ok(());
+        }
+        self.removing.entry(message.job).or_default().extend(answer);
+        match self.services.directory.get(message.job) {
+            Some(job) if !job.entry.state().status.is_terminal() => {
+                job.job_master.control(ControlJob { token: message.token, control: JobControl::Cancel });
+                Ok(())
+            }
+            _ => self.forget(message.job).await,
+        }
+    }
+
+    async fn ended(&mut self, message: JobEnded) -> Result<()> {
+        let current = self.services.job_master.token.admits(message.token, "job ended");
+        if current && self.removing.contains_key(&message.job) { self.forget(message.job).await } else { Ok(()) }
+    }
+
+    /// The job has ended: nothing of it stays.
+    async fn forget(&mut self, job: JobId) -> Result<()> {
+        let result = match self.services.directory.remove(job) {
+            Some(removed) => {
+                self.services.job_master.epochs.remove(job);
+                let message = ForgetJob { token: self.services.job_master.token, job, relation: removed.entry.options.relation };
+                self.services.executor.forget_job(message).await
+            }
+            None => Ok(()),
+        };
+        for waiting in self.removing.remove(&job).unwrap_or_default() {
+            let _ = waiting.send(result.clone());
+        }
+        Ok(())
+    }
+}
+
+impl Actor for Dispatcher {
+    type Message = Message;
+
+    async fn handle(&mut self, message: Message) -> Result<bool> {
+        match message {
+            Message::Submit(message, answer) => {
+                let _ = answer.send(self.submit(*message));
+            }
+            Message::Control(message, control, answer) => {
+                let _ = answer.send(self.control(message, control));
+            }
+            Message::Remove(message, answer) => self.remove(message, answer).await?,
+            Message::Ended(message) => self.ended(message).await?,
+        }
+        Ok(true)
+    }
+}
+
+impl Drop for Dispatcher {
+    fn drop(&mut self) {
+        for waiting in std::mem::take(&mut self.removing).into_values().flatten() {
+            let _ = waiting.send(Err(shutting_down()));
+        }
+    }
+}

@@ -1,0 +1,541 @@
+//! The clock as a state machine: events in, actions out. No locks, no channels, no time of its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use millstream_types::{Barrier, Epoch, Error, HoldId, JobId, Result, SqlState, limits};
+
+use super::job::{EpochJob, JobRegistration, Phase};
+
+/// What is to be done after an event, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Tell a job's JobMaster.
+    Tick { job: JobId, barrier: Barrier },
+    /// A reader may go on: its hold is on this epoch.
+    Ready { hold: HoldId, epoch: Epoch },
+    /// A reader cannot be served. Its hold is gone.
+    Refuse { hold: HoldId, error: Error },
+}
+
+/// What a reader asks for.
+#[derive(Clone, Debug)]
+pub(super) struct ReadRequest {
+    /// Jobs whose relations it reads.
+    pub(super) jobs: Vec<JobId>,
+    pub(super) mode: ReadMode,
+}
+
+/// At which epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadMode {
+    /// At or after everything that was acknowledged or served.
+    Strict,
+    /// The same, and all other relations are cut there too as far as they can be.
+    Snapshot,
+    /// The newest that needs no waiting.
+    Latest,
+    /// This one, which the reader already holds.
+    At(Epoch),
+}
+
+#[derive(Debug)]
+struct Waiter {
+    jobs: Vec<JobId>,
+    /// Cut the other jobs too.
+    snapshot: bool,
+    /// `None` until a tick can be sent to all jobs it needs.
+    epoch: Option<Epoch>,
+}
+
+#[derive(Debug)]
+struct Hold {
+    epoch: Epoch,
+    taken_at: Duration,
+}
+
+/// All jobs, readers and ticks.
+#[derive(Debug)]
+pub(super) struct EpochCore {
+    /// The epoch that changes go into now.
+    open: Epoch,
+    jobs: BTreeMap<JobId, EpochJob>,
+    waiters: BTreeMap<HoldId, Waiter>,
+    /// Who waits for a job to become readable.
+    fills: BTreeMap<HoldId, JobId>,
+    holds: BTreeMap<HoldId, Hold>,
+    next_hold: u64,
+    /// Jobs to tick as soon as their closure has room.
+    wanted: BTreeSet<JobId>,
+    /// The newest `since` that was sent: older versions may be gone.
+    since: Epoch,
+    now: Duration,
+    max_hold_age: Duration,
+}
+
+impl EpochCore {
+    pub(super) fn new(max_hold_age: Duration) -> Self {
+        EpochCore {
+            open: 1,
+            jobs: BTreeMap::new(),
+            waiters: BTreeMap::new(),
+            fills: BTreeMap::new(),
+            max_hold_age,
+            holds: BTreeMap::new(),
+            next_hold: 0,
+            wanted: BTreeSet::new(),
+            since: 0,
+            now: Duration::ZERO,
+        }
+    }
+
+    pub(super) fn open(&self) -> Epoch {
+        self.open
+    }
+
+    /// The newest closed epoch.
+    pub(super) fn closed(&self) -> Epoch {
+        self.open - 1
+    }
+
+    /// Moves time on, which ages holds.
+    pub(super) fn set_now(&mut self, now: Duration) {
+        self.now = self.now.max(now);
+    }
+
+    fn job(&self, job: JobId) -> Result<&EpochJob> {
+        self.jobs.get(&job).ok_or_else(|| {
+            Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("{job} is not running")).with_detail("It was dropped.")
+        })
+    }
+
+    // ---- life of a job ----
+
+    pub(super) fn register(&mut self, registration: JobRegistration) -> Result<()> {
+        let id = registration.job;
+        if self.jobs.contains_key(&id) {
+            return Err(Error::new(SqlState::DUPLICATE_OBJECT, format!("job \"{}\" already exists", registration.name)));
+        }
+        for upstream in &registration.upstream {
+            self.job(*upstream)?;
+        }
+        for upstream in &registration.upstream {
+            if let Some(job) = self.jobs.get_mut(upstream) {
+                job.downstream.push(id);
+            }
+        }
+        let mut job = EpochJob::new(registration.clone());
+        job.backfilled = registration.upstream.is_empty();
+        if registration.table {
+            job.ready_from = Some(self.closed());
+        }
+        self.jobs.insert(id, job);
+        Ok(())
+    }
+
+    /// All tasks run. Anything but an empty table has something to say at its first tick.
+    pub(super) fn started(&mut self, id: JobId, out: &mut Vec<Action>) {
+        let open = self.open;
+        let Some(job) = self.jobs.get_mut(&id).filter(|j| j.phase == Phase::Starting) else { return };
+        job.phase = Phase::Running;
+        if job.ready_from.is_none() || job.external {
+            self.mark_dirty(id, open);
+            self.wanted.insert(id);
+        }
+        self.advance(out);
+    }
+
+    /// Its subscriptions have handed out their first snapshots.
+    pub(super) fn backfilled(&mut self, id: JobId, out: &mut Vec<Action>) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|j| !j.backfilled) else { return };
+        job.backfilled = true;
+        self.want_tick(id, out);
+    }
+
+    /// A job asks for a tick: one of its sources has ended.
+    pub(super) fn want_tick(&mut self, id: JobId, out: &mut Vec<Action>) {
+        self.mark_dirty(id, self.open);
+        self.wanted.insert(id);
+        self.advance(out);
+    }
+
+    /// The job has ended, well or not.
+    pub(super) fn ended(&mut self, id: JobId, phase: Phase, out: &mut Vec<Action>) {
+        let open = self.open;
+        let Some(job) = self.jobs.get_mut(&id).filter(|j| j.is_alive()) else { return };
+        let finished = phase == Phase::Finished;
+        job.phase = phase;
+        let undone = job.in_flight.front().copied();
+        job.in_flight.clear();
+        job.dirty_from = None;
+        if finished && job.ready_from.is_none() {
+            job.ready_from = job.ready_tick.or(Some(open - 1));
+        }
+        if finished {
+            // Its last rows are still to be taken by its consumers.
+            let downstream = job.downstream.clone();
+            downstream.into_iter().for_each(|d| self.mark_dirty(d, open));
+        }
+        if let (false, Some(undone)) = (finished, undone) {
+            self.abandon(id, undone);
+        }
+        self.wanted.remove(&id);
+        self.advance(out);
+    }
+
+    /// What a stopped job has not cut, the jobs behind it never will.
+    fn abandon(&mut self, id: JobId, undone: Epoch) {
+        let mut next = self.jobs.get(&id).map_or_else(Vec::new, |j| j.downstream.clone());
+        while let Some(id) = next.pop() {
+            if let Some(job) = self.jobs.get_mut(&id) {
+                job.in_flight.retain(|epoch| *epoch < undone);
+                next.extend(&job.downstream);
+            }
+        }
+    }
+
+    pub(super) fn set_paused(&mut self, id: JobId, paused: bool, out: &mut Vec<Action>) {
+        let Some(job) = self.jobs.get_mut(&id) else { return };
+        job.paused = paused;
+        if !paused {
+            self.want_tick(id, out);
+        }
+        self.advance(out);
+    }
+
+    pub(super) fn remove(&mut self, id: JobId, out: &mut Vec<Action>) {
+        if let Some(job) = self.jobs.remove(&id) {
+            for upstream in job.upstream {
+                if let Some(job) = self.jobs.get_mut(&upstream) {
+                    job.downstream.retain(|d| *d != id);
+                }
+            }
+        }
+        self.wanted.remove(&id);
+        self.advance(out);
+    }
+
+    /// The job has done every tick up to `epoch`.
+    pub(super) fn completed(&mut self, id: JobId, epoch: Epoch, out: &mut Vec<Action>) {
+        let Some(job) = self.jobs.get_mut(&id).filter(|j| j.is_alive()) else { return };
+        job.complete(epoch);
+        self.advance(out);
+    }
+
+    // ---- changes ----
+
+    /// Whether changes of a table may go into its log.
+    pub(super) fn accepts_changes(&self, id: JobId) -> Result<()> {
+        let job = self.job(id)?;
+        job.trouble().map_or(Ok(()), Err)
+    }
+
+    /// A change of the open epoch entered the log of this job's table.
+    pub(super) fn appended(&mut self, id: JobId) {
+        self.mark_dirty(id, self.open);
+    }
+
+    fn mark_dirty(&mut self, id: JobId, from: Epoch) {
+        let mut next = vec![id];
+        while let Some(id) = next.pop() {
+            let Some(job) = self.jobs.get_mut(&id).filter(|j| j.is_alive()) else { continue };
+            if job.dirty_from.is_some_and(|known| known <= from) {
+                continue;
+            }
+            job.dirty_from = Some(from);
+            next.extend(&job.downstream);
+        }
+    }
+
+    /// The interval is over: every job with something to do is to be ticked; old holds end.
+    pub(super) fn interval(&mut self, out: &mut Vec<Action>) {
+        let (now, max_age) = (self.now, self.max_hold_age);
+        self.holds.retain(|_, hold| now.saturating_sub(hold.taken_at) <= max_age);
+        let dirty = self.jobs.iter().filter(|(_, j)| j.phase == Phase::Running && j.dirty_from.is_some());
+        let dirty: Vec<JobId> = dirty.map(|(id, _)| *id).collect();
+        self.wanted.extend(dirty);
+        self.advance(out);
+    }
+
+    // ---- readers ----
+
+    /// A reader arrives. Its hold exists from now on, until [`EpochCore::release`] or a refusal.
+    pub(super) fn read(&mut self, request: ReadRequest, out: &mut Vec<Action>) -> HoldId {
+        self.next_hold += 1;
+        let hold = HoldId(self.next_hold);
+        let ReadRequest { jobs, mode } = request;
+        if let Err(error) = self.check(&jobs) {
+            out.push(Action::Refuse { hold, error });
+            return hold;
+        }
+        let latest = match mode {
+            ReadMode::Latest => self.common_readable(&jobs).filter(|e| *e >= self.since),
+            _ => None,
+        };
+        let epoch = match mode {
+            ReadMode::Latest => latest,
+            ReadMode::At(epoch) => {
+                if epoch < self.since || epoch > self.closed() || !jobs.iter().all(|j| self.jobs.get(j).is_some_and(|j| j.is_cut_at(epoch)))
+                {
+                    out.push(Action::Refuse { hold, error: not_in_snapshot(epoch) });
+                    return hold;
+                }
+                Some(epoch)
+            }
+            ReadMode::Strict | ReadMode::Snapshot => None,
+        };
+        self.waiters.insert(hold, Waiter { jobs, snapshot: mode == ReadMode::Snapshot, epoch });
+        self.advance(out);
+        hold
+    }
+
+    /// Waits until a job is readable: the answer is the epoch from which on it is. Nothing is held.
+    pub(super) fn wait_filled(&mut self, job: JobId, out: &mut Vec<Action>) -> HoldId {
+        self.next_hold += 1;
+        let hold = HoldId(self.next_hold);
+        self.fills.insert(hold, job);
+        self.advance(out);
+        hold
+    }
+
+    /// The newest readable epoch of one job, held; never waits.
+    pub(super) fn hold_newest(&mut self, id: JobId) -> Result<(HoldId, Epoch)> {
+        let job = self.job(id)?;
+        let newest = job.newest_readable(self.closed());
+        let epoch = newest.ok_or_else(|| Error::internal(format!("job \"{}\" has no readable epoch", job.name)))?;
+        self.next_hold += 1;
+        let hold = HoldId(self.next_hold);
+        self.holds.insert(hold, Hold { epoch, taken_at: self.now });
+        Ok((hold, epoch))
+    }
+
+    /// The reader is done or gone.
+    pub(super) fn release(&mut self, hold: HoldId) {
+        self.waiters.remove(&hold);
+        self.fills.remove(&hold);
+        self.holds.remove(&hold);
+    }
+
+    /// The oldest epoch that a reader holds; the open epoch if none does.
+    pub(super) fn oldest_hold(&self) -> Epoch {
+        self.holds.values().map(|h| h.epoch).min().unwrap_or(self.open)
+    }
+
+    /// Whether all jobs can be read, now or soon.
+    pub(super) fn check(&self, jobs: &[JobId]) -> Result<()> {
+        for id in jobs {
+            let job = self.check_alive(*id)?;
+            if job.ready_from.is_none() {
+                return Err(Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("\"{}\" is still being filled", job.name))
+                    .with_hint("SHOW JOBS shows how far it is: try again when it is done"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The job, if it and all it reads from can go on or are complete.
+    fn check_alive(&self, id: JobId) -> Result<&EpochJob> {
+        let job = self.job(id)?;
+        if let Some(error) = job.trouble() {
+            return Err(error);
+        }
+        if job.phase != Phase::Finished {
+            self.check_upstream(job)?;
+        }
+        Ok(job)
+    }
+
+    fn check_upstream(&self, job: &EpochJob) -> Result<()> {
+        for id in self.closure(&job.upstream) {
+            if let Some(error) = self.job(id)?.trouble() {
+                return Err(error.context(format!("job \"{}\" cannot go on, for its upstream stands still", job.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The newest epoch at which all these jobs are readable without waiting.
+    fn common_readable(&self, jobs: &[JobId]) -> Option<Epoch> {
+        let mut epoch = self.closed();
+        loop {
+            let mut lowest = epoch;
+            for id in jobs {
+                lowest = lowest.min(self.jobs.get(id)?.newest_readable(epoch)?);
+            }
+            if lowest == epoch {
+                return Some(epoch);
+            }
+            epoch = lowest;
+        }
+    }
+
+    // ---- ticks ----
+
+    /// The jobs and everything they read from, without what has finished.
+    fn closure(&self, jobs: &[JobId]) -> BTreeSet<JobId> {
+        let mut closure = BTreeSet::new();
+        let mut next = jobs.to_vec();
+        while let Some(id) = next.pop() {
+            if let Some(job) = self.jobs.get(&id)
+                && job.phase != Phase::Finished
+                && closure.insert(id)
+            {
+                next.extend(&job.upstream);
+            }
+        }
+        closure
+    }
+
+    /// The closure of these jobs if a tick can go to all of it now.
+    fn room(&self, jobs: &[JobId], reserved: &BTreeSet<JobId>) -> Result<BTreeSet<JobId>, BTreeSet<JobId>> {
+        let closure = self.closure(jobs);
+        let free = closure.iter().all(|id| {
+            let job = self.jobs.get(id).filter(|j| j.phase == Phase::Running && !j.paused);
+            !reserved.contains(id) && job.is_some_and(|j| j.in_flight.len() < limits::MAX_IN_FLIGHT_TICKS)
+        });
+        if free { Ok(closure) } else { Err(closure) }
+    }
+
+    /// Everything that may have become possible: refusals, then ticks, then readers that can go on.
+    fn advance(&mut self, out: &mut Vec<Action>) {
+        self.refuse(out);
+        self.issue(out);
+        self.settle(out);
+    }
+
+    fn refuse(&mut self, out: &mut Vec<Action>) {
+        let failed = self.waiters.iter().filter_map(|(hold, w)| Some((*hold, self.check(&w.jobs).err()?)));
+        for (hold, error) in failed.collect::<Vec<_>>() {
+            self.waiters.remove(&hold);
+            out.push(Action::Refuse { hold, error });
+        }
+        let starting = |job: &JobId| self.jobs.get(job).is_some_and(|j| j.phase == Phase::Starting);
+        let stuck =
+            self.fills.iter().filter(|(_, job)| !starting(job)).filter_map(|(hold, job)| Some((*hold, self.check_alive(*job).err()?)));
+        for (hold, error) in stuck.collect::<Vec<_>>() {
+            self.fills.remove(&hold);
+            out.push(Action::Refuse { hold, error });
+        }
+    }
+
+    fn is_dirty(&self, id: JobId) -> bool {
+        self.jobs.get(&id).is_some_and(|j| j.dirty_from.is_some())
+    }
+
+    /// Sends one tick to everything that is wanted and has room. A reader's jobs are ticked together or not at all; those of a reader
+    /// that has to wait are reserved for it, so that it gets its turn.
+    fn issue(&mut self, out: &mut Vec<Action>) {
+        let (mut set, mut reserved, mut granted) = (BTreeSet::new(), BTreeSet::new(), vec![]);
+        let mut clean = vec![];
+        for (hold, waiter) in self.waiters.iter().filter(|(_, w)| w.epoch.is_none()) {
+            let dirty: Vec<JobId> = waiter.jobs.iter().copied().filter(|j| self.is_dirty(*j)).collect();
+            if dirty.is_empty() && !waiter.snapshot {
+                clean.push(*hold);
+                continue;
+            }
+            match self.room(&dirty, &reserved) {
+                Ok(closure) => {
+                    set.extend(closure);
+                    granted.push(*hold);
+                    if waiter.snapshot {
+                        let others: Vec<JobId> = self.jobs.keys().copied().filter(|j| self.is_dirty(*j)).collect();
+                        others.iter().filter_map(|j| self.room(&[*j], &reserved).ok()).for_each(|c| set.extend(c));
+                    }
+                }
+                Err(closure) => reserved.extend(closure),
+            }
+        }
+        for job in &self.wanted {
+            if self.is_dirty(*job)
+                && let Ok(closure) = self.room(&[*job], &reserved)
+            {
+                set.extend(closure);
+            }
+        }
+        if !set.is_empty() {
+            self.tick(&set, out);
+        }
+        let closed = self.closed();
+        for hold in clean.into_iter().chain(granted) {
+            if let Some(waiter) = self.waiters.get_mut(&hold) {
+                waiter.epoch = Some(closed);
+            }
+        }
+    }
+
+    /// Closes the open epoch and addresses the set, which is closed under upstream.
+    fn tick(&mut self, set: &BTreeSet<JobId>, out: &mut Vec<Action>) {
+        let epoch = self.open;
+        let since = self.next_since();
+        self.open += 1;
+        self.wanted.retain(|j| !set.contains(j));
+        let mut still_dirty = vec![];
+        for id in set {
+            let Some(job) = self.jobs.get_mut(id) else { continue };
+            job.stale.retain(|(_, to)| *to > since);
+            job.address(epoch);
+            if job.external || !job.backfilled {
+                still_dirty.push(*id);
+            }
+            out.push(Action::Tick { job: *id, barrier: Barrier { epoch, since, checkpoint: false } });
+        }
+        still_dirty.into_iter().for_each(|id| self.mark_dirty(id, epoch + 1));
+    }
+
+    /// The oldest epoch that a reader or a tick under way may still ask for. Never goes back.
+    fn next_since(&mut self) -> Epoch {
+        let mut since = self.closed();
+        for hold in self.holds.values() {
+            since = since.min(hold.epoch);
+        }
+        for waiter in self.waiters.values() {
+            since = since.min(waiter.epoch.unwrap_or(since));
+        }
+        for job in self.jobs.values().filter(|j| j.phase == Phase::Running) {
+            since = since.min(job.in_flight.front().copied().unwrap_or(since));
+            if !job.paused && job.ready_from.is_some() && self.check_upstream(job).is_ok() {
+                since = since.min(job.newest_readable(since).unwrap_or(since));
+            }
+        }
+        self.since = self.since.max(since);
+        self.since
+    }
+
+    /// Lets readers go whose jobs have done every tick up to their epoch.
+    fn settle(&mut self, out: &mut Vec<Action>) {
+        let jobs = &self.jobs;
+        let done = |w: &Waiter| {
+            let epoch = w.epoch?;
+            let waits = |id: &JobId| jobs.get(id).is_some_and(|j| j.in_flight.front().is_some_and(|first| *first <= epoch));
+            (!w.jobs.iter().any(waits)).then_some(epoch)
+        };
+        let ready: Vec<(HoldId, Epoch)> = self.waiters.iter().filter_map(|(hold, w)| Some((*hold, done(w)?))).collect();
+        for (hold, epoch) in ready {
+            self.waiters.remove(&hold);
+            self.holds.insert(hold, Hold { epoch, taken_at: self.now });
+            out.push(Action::Ready { hold, epoch });
+        }
+        let filled = self.fills.iter().filter_map(|(hold, job)| Some((*hold, jobs.get(job)?.ready_from?)));
+        for (hold, epoch) in filled.collect::<Vec<_>>() {
+            self.fills.remove(&hold);
+            out.push(Action::Ready { hold, epoch });
+        }
+    }
+
+    /// Ticks a job has under way.
+    #[cfg(test)]
+    pub(super) fn in_flight(&self, id: JobId) -> usize {
+        self.jobs.get(&id).map_or(0, |j| j.in_flight.len())
+    }
+
+    /// Readers that wait, and holds.
+    pub(super) fn readers(&self) -> (usize, usize) {
+        (self.waiters.len(), self.holds.len())
+    }
+}
+
+fn not_in_snapshot(epoch: Epoch) -> Error {
+    Error::new(SqlState::SERIALIZATION_FAILURE, "could not serialize access: a relation was not cut at this transaction's snapshot")
+        .with_detail(format!("The snapshot is epoch {epoch}."))
+        .with_hint("run the transaction again")
+}

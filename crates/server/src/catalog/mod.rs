@@ -1,0 +1,131 @@
+//! The catalog: databases, schemas and objects, in memory. Readers work on an immutable snapshot; changes make a new one.
+
+mod names;
+mod state;
+
+use std::sync::Arc;
+
+use millstream_sql::catalog::ObjectDescriptor;
+use millstream_types::{Error, ObjectId, Result, SqlState};
+use parking_lot::RwLock;
+
+pub use names::{DEFAULT_DATABASE, DEFAULT_SCHEMA, QualifiedName, SYSTEM_SCHEMAS, parts};
+pub use state::CatalogState;
+
+/// The catalog of a server.
+#[derive(Debug)]
+pub struct Catalog {
+    state: RwLock<Arc<CatalogState>>,
+}
+
+impl Default for Catalog {
+    fn default() -> Self {
+        Catalog { state: RwLock::new(Arc::new(CatalogState::new())) }
+    }
+}
+
+/// A name that a running CREATE has for itself; given back when dropped.
+#[derive(Debug)]
+pub struct Reservation {
+    catalog: Arc<Catalog>,
+    /// The name.
+    pub name: QualifiedName,
+    /// The new object's number.
+    pub id: ObjectId,
+    published: bool,
+}
+
+impl Catalog {
+    /// The catalog as it is now.
+    pub fn snapshot(&self) -> Arc<CatalogState> {
+        Arc::clone(&self.state.read())
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut CatalogState) -> Result<T>) -> Result<T> {
+        let mut state = self.state.write();
+        let mut next = CatalogState::clone(&state);
+        let result = change(&mut next)?;
+        *state = Arc::new(next);
+        Ok(result)
+    }
+
+    /// Takes a name for a new object: of two that want it at once, one gets it.
+    ///
+    /// # Errors
+    /// 42P07 if it is taken, 3D000 and 3F000 for unknown namespaces.
+    pub fn reserve(self: &Arc<Self>, name: QualifiedName) -> Result<Reservation> {
+        let id = self.change(|s| s.reserve(&name))?;
+        Ok(Reservation { catalog: Arc::clone(self), name, id, published: false })
+    }
+
+    /// Makes a database.
+    ///
+    /// # Errors
+    /// 42P04 if it exists.
+    pub fn create_database(&self, name: &str) -> Result<()> {
+        self.change(|s| s.create_database(name))
+    }
+
+    /// Makes a schema.
+    ///
+    /// # Errors
+    /// 42P06 if it exists, 3D000 for an unknown database.
+    pub fn create_schema(&self, database: &str, name: &str) -> Result<()> {
+        self.change(|s| s.create_schema(database, name))
+    }
+
+    /// Removes a database that has no objects any more.
+    ///
+    /// # Errors
+    /// 3D000 if it does not exist, 2BP01 if it has objects.
+    pub fn drop_database(&self, name: &str) -> Result<()> {
+        self.change(|s| s.drop_database(name))
+    }
+
+    /// Removes a schema that has no objects any more.
+    ///
+    /// # Errors
+    /// 3F000 if it does not exist, 2BP01 if it has objects.
+    pub fn drop_schema(&self, database: &str, name: &str) -> Result<()> {
+        self.change(|s| s.drop_schema(database, name))
+    }
+
+    /// Removes objects, all or none.
+    ///
+    /// # Errors
+    /// 2BP01 if one has got a dependent meanwhile.
+    pub fn remove(&self, ids: &[ObjectId]) -> Result<()> {
+        self.change(|s| s.remove(ids))
+    }
+}
+
+impl Reservation {
+    /// Makes the object known.
+    ///
+    /// # Errors
+    /// 42P01-like if something that it needs was dropped meanwhile.
+    pub fn publish(mut self, descriptor: ObjectDescriptor) -> Result<()> {
+        self.catalog.change(|s| {
+            if let Some(gone) = descriptor.depends_on.iter().find(|d| s.object(**d).is_none()) {
+                return Err(Error::new(SqlState::UNDEFINED_TABLE, format!("an object that \"{}\" needs was dropped", descriptor.name))
+                    .with_detail(format!("It was {gone}.")));
+            }
+            s.publish(descriptor);
+            Ok(())
+        })?;
+        self.published = true;
+        Ok(())
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if !self.published {
+            // A name that was not published has no dependents: releasing it cannot fail.
+            let _ = self.catalog.change(|s| {
+                s.release(&self.name);
+                Ok(())
+            });
+        }
+    }
+}
