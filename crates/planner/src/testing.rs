@@ -24,7 +24,12 @@ impl PlannerCatalog for TestCatalog {
         Ok(Some(match name {
             "orders" => PlannerRelation {
                 key: Some(vec![0]),
-                ..relation(1, name, RelationKind::Table, &[("id", BigInt), ("city", Text), ("amount", Integer), ("paid", Boolean), ("rate", Double)])
+                ..relation(
+                    1,
+                    name,
+                    RelationKind::Table,
+                    &[("id", BigInt), ("city", Text), ("amount", Integer), ("paid", Boolean), ("rate", Double)],
+                )
             },
             "log" => PlannerRelation {
                 hidden: columns(&[("_row_id", BigInt)]),

@@ -27,7 +27,9 @@ Examples:
 #[derive(Subcommand)]
 enum Command {
     /// Run a server until Ctrl-C or SIGTERM
-    #[command(after_help = "Examples:\n  millstream start\n  millstream start --data-dir /var/lib/millstream --slots 8 --managed-memory 2GiB\n  millstream start --config millstream.toml --allow-files /data/in")]
+    #[command(
+        after_help = "Examples:\n  millstream start\n  millstream start --data-dir /var/lib/millstream --slots 8 --managed-memory 2GiB\n  millstream start --config millstream.toml --allow-files /data/in"
+    )]
     Start(StartArgs),
     /// Start a server in a temporary directory and show live results of a streaming job
     #[command(after_help = "Examples:\n  millstream demo\n  millstream demo --for 20s")]
@@ -35,7 +37,9 @@ enum Command {
     /// Run sqllogictest suites against a running server
     Test(TestArgs),
     /// Measure this machine
-    #[command(after_help = "Examples:\n  millstream bench nexmark --queries q0,q1,q2 --events 10000000 --parallelism 2\n  millstream bench chain --operators 6\n  millstream bench freshness --rounds 1000\n  millstream bench idle --views 100")]
+    #[command(
+        after_help = "Examples:\n  millstream bench nexmark --queries q0,q1,q2 --events 10000000 --parallelism 2\n  millstream bench chain --operators 6\n  millstream bench freshness --rounds 1000\n  millstream bench idle --views 100"
+    )]
     Bench(BenchArgs),
 }
 

@@ -18,10 +18,8 @@ use crate::catalog::{PlannerRelation, RelationSource};
 /// What DataFusion needs to run plans: its own optimizer, our functions. Reads run on one partition: most are small, and a partition
 /// more costs more than it brings. Made once and shared.
 pub fn session_state(runtime: Arc<RuntimeEnv>) -> SessionState {
-    let mut config = SessionConfig::new()
-        .with_target_partitions(1)
-        .with_batch_size(limits::BATCH_TARGET_ROWS)
-        .with_information_schema(false);
+    let mut config =
+        SessionConfig::new().with_target_partitions(1).with_batch_size(limits::BATCH_TARGET_ROWS).with_information_schema(false);
     config.options_mut().sql_parser.map_string_types_to_utf8view = false;
     config.options_mut().optimizer.skip_failed_rules = false;
     SessionStateBuilder::new()
@@ -37,7 +35,10 @@ pub fn session_state(runtime: Arc<RuntimeEnv>) -> SessionState {
 ///
 /// # Errors
 /// What `provider` raises.
-pub fn with_rows(plan: LogicalPlan, provider: &dyn Fn(&Arc<PlannerRelation>, bool) -> Result<Arc<dyn TableProvider>>) -> Result<LogicalPlan> {
+pub fn with_rows(
+    plan: LogicalPlan,
+    provider: &dyn Fn(&Arc<PlannerRelation>, bool) -> Result<Arc<dyn TableProvider>>,
+) -> Result<LogicalPlan> {
     let replaced = plan.transform_up_with_subqueries(|node| {
         let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
         let source = (scan.source.as_ref() as &dyn std::any::Any).downcast_ref::<RelationSource>();

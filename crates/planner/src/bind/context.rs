@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, FieldRef, Field};
+use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{DataFusionError, Result as DfResult, TableReference};
 use datafusion::logical_expr::planner::{ContextProvider, ExprPlanner, TypePlanner};
@@ -62,15 +62,13 @@ impl Context {
             TableReference::Full { catalog, schema, table } => vec![catalog.to_string(), schema.to_string(), table.to_string()],
         };
         let relation = self.catalog.resolve(&parts)?;
-        let relation = Arc::new(relation.ok_or_else(|| {
-            Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join(".")))
-        })?);
+        let relation = Arc::new(
+            relation.ok_or_else(|| Error::new(SqlState::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", parts.join("."))))?,
+        );
         match &relation.kind {
             RelationKind::View { query } => {
                 let plan = self.expand(query, &relation.columns.iter().map(|c| c.name.clone()).collect::<Vec<_>>())?;
-                Ok(Arc::new(datafusion::datasource::DefaultTableSource::new(Arc::new(
-                    datafusion::datasource::ViewTable::new(plan, None),
-                ))))
+                Ok(Arc::new(datafusion::datasource::DefaultTableSource::new(Arc::new(datafusion::datasource::ViewTable::new(plan, None)))))
             }
             _ if self.with_hidden == Some(relation.id) => Ok(Arc::new(RelationSource::stored(relation))),
             _ => Ok(Arc::new(RelationSource::visible(relation))),
@@ -89,7 +87,10 @@ impl Context {
         let plan = plan?;
         let columns = plan.schema().columns().into_iter().zip(names);
         let renamed = columns.map(|(c, name)| datafusion::logical_expr::Expr::Column(c).alias(name)).collect::<Vec<_>>();
-        LogicalPlanBuilder::from(plan).project(renamed).and_then(LogicalPlanBuilder::build).map_err(|e| millstream_functions::from_datafusion_in(query, e))
+        LogicalPlanBuilder::from(plan)
+            .project(renamed)
+            .and_then(LogicalPlanBuilder::build)
+            .map_err(|e| millstream_functions::from_datafusion_in(query, e))
     }
 }
 

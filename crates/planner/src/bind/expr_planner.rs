@@ -77,7 +77,8 @@ impl ExprPlanner for PostgresPlanner {
         if expr.func.name() != count_udaf().name() || !star {
             return Ok(PlannerResult::Original(expr));
         }
-        let function = AggregateFunction::new_udf(expr.func, vec![lit(1_i64)], expr.distinct, expr.filter, expr.order_by, expr.null_treatment);
+        let function =
+            AggregateFunction::new_udf(expr.func, vec![lit(1_i64)], expr.distinct, expr.filter, expr.order_by, expr.null_treatment);
         Ok(PlannerResult::Planned(Expr::AggregateFunction(function).alias("count(*)")))
     }
 }

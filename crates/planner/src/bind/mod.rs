@@ -4,6 +4,7 @@
 mod arithmetic;
 mod context;
 mod expr_planner;
+mod output_names;
 mod rules;
 
 use std::ops::ControlFlow;
@@ -43,7 +44,9 @@ pub struct BoundQuery {
 pub fn bind_query(catalog: &Arc<dyn PlannerCatalog>, query: &Query, text: &str) -> Result<BoundQuery> {
     let context = Context::new(Arc::clone(catalog));
     let plan = to_plan(&context, query, text)?;
-    finish(&context, plan, text)
+    let mut bound = finish(&context, plan, text)?;
+    output_names::apply(query, &mut bound.schema);
+    Ok(bound)
 }
 
 /// The unanalyzed plan of a query.

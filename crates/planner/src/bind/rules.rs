@@ -30,8 +30,8 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     ]
 }
 
-/// Rewrites every expression of every node, keeping output names.
-fn rewrite(plan: LogicalPlan, each: &dyn Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>) -> Result<LogicalPlan> {
+/// Rewrites every expression of every node, keeping output names. The flag says that the node is VALUES, whose types are fixed.
+fn rewrite(plan: LogicalPlan, each: &dyn Fn(Expr, &DFSchema, bool) -> Result<Transformed<Expr>>) -> Result<LogicalPlan> {
     let rewritten = plan.transform_up_with_subqueries(|node| {
         if matches!(node, LogicalPlan::Limit(_)) {
             return Ok(Transformed::no(node));
@@ -40,13 +40,14 @@ fn rewrite(plan: LogicalPlan, each: &dyn Fn(Expr, &DFSchema) -> Result<Transform
         if let LogicalPlan::TableScan(scan) = &node {
             schema.merge(&scan.projected_schema);
         }
+        let fixed = matches!(node, LogicalPlan::Values(_));
         let names = NamePreserver::new(&node);
         let mapped = node.map_expressions(|expr| {
             let saved = names.save(&expr);
-            let changed = expr.transform_up(|e| each(e, &schema))?;
+            let changed = expr.transform_up(|e| each(e, &schema, fixed))?;
             Ok(changed.update_data(|e| saved.restore(e)))
         })?;
-        mapped.map_data(|n| if matches!(n, LogicalPlan::Values(_)) { Ok(n) } else { n.recompute_schema() })
+        mapped.map_data(|n| if fixed { Ok(n) } else { n.recompute_schema() })
     })?;
     Ok(rewritten.data)
 }
@@ -61,8 +62,8 @@ impl AnalyzerRule for Literals {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite(plan, &|expr, _| match expr {
-            Expr::Literal(..) => Ok(Transformed::yes(narrow(expr))),
+        rewrite(plan, &|expr, _, fixed| match expr {
+            Expr::Literal(..) if !fixed => Ok(Transformed::yes(narrow(expr))),
             Expr::Negative(inner) => {
                 let negate = registry().scalar(ArithmeticOp::Neg.function_name());
                 let negate = negate.ok_or_else(|| external(Error::internal("no negation")))?;
@@ -83,7 +84,7 @@ impl AnalyzerRule for FinalCasts {
     }
 
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
-        rewrite(plan, &|expr, schema| match expr {
+        rewrite(plan, &|expr, schema, _| match expr {
             Expr::Cast(Cast { expr: inner, field }) => {
                 let to = field.data_type();
                 let from = inner.get_type(schema)?;
@@ -93,9 +94,7 @@ impl AnalyzerRule for FinalCasts {
                 // Types that only DataFusion has (unsigned, views) stay its own business.
                 let known = |t: &arrow::datatypes::DataType| SqlType::from_arrow(t).ok().filter(|s| s.to_arrow() == *t);
                 match (known(&from), known(to)) {
-                    (Some(_), Some(to)) => {
-                        Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(cast_udf(&to), vec![*inner]))))
-                    }
+                    (Some(_), Some(to)) => Ok(Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(cast_udf(&to), vec![*inner])))),
                     _ => Ok(Transformed::no(Expr::Cast(Cast { expr: inner, field }))),
                 }
             }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, Expr, FromTable, Ident, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, Update, UpdateTableFromKind,
+    Assignment, AssignmentTarget, Delete, Expr, FromTable, Ident, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, Update,
+    UpdateTableFromKind,
 };
 use millstream_types::{Column, Error, Result, SqlState};
 

@@ -41,9 +41,7 @@ pub fn bind_conflict_update(
     let mut plan = LogicalPlanBuilder::from(scan).project(qualified).map_err(from_datafusion)?;
     let schema = Arc::clone(plan.schema());
     let planner = SqlToRel::new_with_options(&context, parser_options());
-    let bind = |e: &SqlExpr| {
-        planner.sql_to_expr(e.clone(), &schema, &mut PlannerContext::new()).map_err(|e| from_datafusion_in(text, e))
-    };
+    let bind = |e: &SqlExpr| planner.sql_to_expr(e.clone(), &schema, &mut PlannerContext::new()).map_err(|e| from_datafusion_in(text, e));
     if let Some(selection) = selection {
         plan = plan.filter(bind(selection)?).map_err(from_datafusion)?;
     }

@@ -66,7 +66,8 @@ fn with_defaults(source: &Query, given: &[String], target: &InsertTarget) -> Res
     let SetExpr::Values(values) = query.body.as_mut() else { return Ok(query) };
     for row in &mut values.rows {
         for (i, value) in row.iter_mut().enumerate() {
-            let is_default = matches!(value, SqlExpr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"));
+            let is_default =
+                matches!(value, SqlExpr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"));
             if !is_default {
                 continue;
             }

@@ -4,8 +4,8 @@ mod change;
 mod conflict;
 mod insert;
 
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit};
 use datafusion::common::ScalarValue;
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, cast, lit};
 use millstream_functions::from_datafusion;
 use millstream_types::{Column, Error, Result, SqlState, SqlType};
 
@@ -58,9 +58,8 @@ fn places(target: &[Column], given: &[String], name: &str, columns: usize) -> Re
     let mut places = Vec::with_capacity(columns);
     for column in given {
         let place = target.iter().position(|c| c.name == *column);
-        let place = place.ok_or_else(|| {
-            Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{column}\" of relation \"{name}\" does not exist"))
-        })?;
+        let place = place
+            .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{column}\" of relation \"{name}\" does not exist")))?;
         if places.contains(&place) {
             return Err(Error::new(SqlState::DUPLICATE_COLUMN, format!("column \"{column}\" specified more than once")));
         }

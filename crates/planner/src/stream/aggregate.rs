@@ -1,8 +1,8 @@
 //! GROUP BY: keys, arguments and filters as columns of a Calc, aggregate calls over them.
 
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::logical_expr::expr::AggregateFunction as DfAggregate;
 use datafusion::logical_expr::{Aggregate, Expr, ExprSchemable};
-use datafusion::common::{DFSchema, ScalarValue};
 use millstream_functions::from_datafusion;
 use millstream_graph::{AggregateCall, AggregateFunction, ScalarExpr};
 use millstream_types::{Error, Result, SqlType};
@@ -94,7 +94,9 @@ fn unalias(expr: &Expr) -> &Expr {
 
 fn constant_text(expr: &Expr) -> Result<String> {
     match unalias(expr) {
-        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text)), _) => Ok(text.clone()),
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)) | ScalarValue::LargeUtf8(Some(text)), _) => {
+            Ok(text.clone())
+        }
         _ => Err(Error::unsupported("string_agg() with a delimiter that is no constant in a streaming query")),
     }
 }

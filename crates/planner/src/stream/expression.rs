@@ -74,9 +74,7 @@ fn case_expr(case: &Case, schema: &DFSchema) -> Result<ScalarExpr> {
     let branch = |(when, then): &(Box<Expr>, Box<Expr>)| {
         let when = scalar(when, schema)?;
         let condition = match &operand {
-            Some(operand) => {
-                ScalarExpr::Binary { op: BinaryOperator::Eq, left: Box::new(operand.clone()), right: Box::new(when) }
-            }
+            Some(operand) => ScalarExpr::Binary { op: BinaryOperator::Eq, left: Box::new(operand.clone()), right: Box::new(when) },
             None => when,
         };
         Ok((condition, scalar(then, schema)?))

@@ -241,13 +241,8 @@ impl<'a> Generator<'a> {
         let Grouping { keys, inputs, aggregates } = grouping;
         let key_count = keys.len();
         let projection: Vec<ScalarExpr> = keys.into_iter().chain(inputs).collect();
-        let calc_schema = Schema::new(
-            projection
-                .iter()
-                .enumerate()
-                .map(|(i, e)| millstream_types::Column::new(format!("c{i}"), e.sql_type()))
-                .collect(),
-        );
+        let calc_schema =
+            Schema::new(projection.iter().enumerate().map(|(i, e)| millstream_types::Column::new(format!("c{i}"), e.sql_type())).collect());
         let prepared = self.push_calc(&from, CalcSpec { filter: None, projection }, calc_schema)?;
         let (changelog, _, parallelism) = self.properties(&prepared)?;
         let append_only_input = changelog == ChangelogMode::Append;

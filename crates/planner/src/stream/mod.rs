@@ -69,7 +69,8 @@ pub fn plan_table(job: JobId, name: &str, schema: &Schema, key: &[usize], settin
     let mut generator = Generator::new(job, name, settings);
     let relation: RelationId = ObjectId(job.0);
     let spec = TableLogSpec { table: relation, name: name.to_owned(), schema: schema.clone(), key: key.to_vec() };
-    let log = generator.source(OperatorSpec::TableLog(spec), schema.clone(), ChangelogMode::Retract, Some(key.to_vec()), settings.parallelism);
+    let log =
+        generator.source(OperatorSpec::TableLog(spec), schema.clone(), ChangelogMode::Retract, Some(key.to_vec()), settings.parallelism);
     let spec = MaterializeSpec { relation, name: name.to_owned(), key: Some(key.to_vec()) };
     generator.consumer(OperatorSpec::Materialize(spec), &log)?;
     generator.finish()
@@ -119,11 +120,19 @@ pub fn plan_job(
         let plan = crate::dml::assign(bound.plan, &sink.columns, columns, &sink.name)?;
         let stream = generator.stream(&optimize::optimize(&plan, settings.merge_calcs, text)?)?;
         if sink.append_only && generator.properties(&stream)?.0 != ChangelogMode::Append {
-            return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("sink \"{}\" only appends, but the query changes rows it has sent", sink.name))
-                .with_detail(format!("Connector \"{}\" takes no updates.", sink.connector))
-                .with_hint("insert a query without GROUP BY or DISTINCT over tables, or use a sink that takes updates (print, blackhole)"));
+            return Err(Error::new(
+                SqlState::FEATURE_NOT_SUPPORTED,
+                format!("sink \"{}\" only appends, but the query changes rows it has sent", sink.name),
+            )
+            .with_detail(format!("Connector \"{}\" takes no updates.", sink.connector))
+            .with_hint("insert a query without GROUP BY or DISTINCT over tables, or use a sink that takes updates (print, blackhole)"));
         }
-        let spec = SinkSpec { name: sink.name.clone(), connector: sink.connector.clone(), options: sink.options.clone(), columns: sink.columns.clone() };
+        let spec = SinkSpec {
+            name: sink.name.clone(),
+            connector: sink.connector.clone(),
+            options: sink.options.clone(),
+            columns: sink.columns.clone(),
+        };
         let end = generator.consumer(OperatorSpec::Sink(spec), &stream)?;
         generator.rename(&end, &Schema::new(sink.columns.clone()));
         generator.depends_on(sink.id);
@@ -135,7 +144,9 @@ fn bind_stream(catalog: &Arc<dyn PlannerCatalog>, query: &SelectStatement, text:
     refuse::check(query, text)?;
     let bound = bind_query(catalog, &query.query, text)?;
     if !bound.params.is_empty() {
-        return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1").with_hint("a streaming query takes no parameters"));
+        return Err(
+            Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1").with_hint("a streaming query takes no parameters")
+        );
     }
     if bound.schema.len() > limits::MAX_COLUMNS {
         return Err(Error::new(SqlState::TOO_MANY_COLUMNS, format!("a view can have at most {} columns", limits::MAX_COLUMNS)));
@@ -155,7 +166,8 @@ pub fn view_columns(schema: &Schema, given: &[String]) -> Result<Vec<String>> {
             .with_hint("give the column another name with AS"));
     }
     if let Some(unknown) = schema.columns.iter().find(|c| c.sql_type == SqlType::Unknown) {
-        return Err(Error::new(SqlState::INDETERMINATE_DATATYPE, format!("column \"{}\" has no type", unknown.name)).with_hint("cast it: NULL::text"));
+        return Err(Error::new(SqlState::INDETERMINATE_DATATYPE, format!("column \"{}\" has no type", unknown.name))
+            .with_hint("cast it: NULL::text"));
     }
     Ok(names)
 }

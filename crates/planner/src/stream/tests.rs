@@ -49,7 +49,8 @@ fn graphs() {
 #[test]
 fn unmerged_steps() {
     let settings = PlannerSettings { merge_calcs: false, ..PlannerSettings::default() };
-    let plan = view("SELECT b + 1 AS c FROM (SELECT a + 1 AS b FROM (SELECT price AS a FROM bid) AS x WHERE a > 0) AS y WHERE b > 0", &settings);
+    let plan =
+        view("SELECT b + 1 AS c FROM (SELECT a + 1 AS b FROM (SELECT price AS a FROM bid) AS x WHERE a > 0) AS y WHERE b > 0", &settings);
     insta::assert_snapshot!(plan.unwrap().graph.to_string());
 }
 

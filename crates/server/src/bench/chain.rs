@@ -84,11 +84,8 @@ fn line(operators: u64, chaining: bool) -> StreamGraph {
         projection: vec![0],
     })];
     for i in 0..operators {
-        let positive = ScalarExpr::Binary {
-            op: BinaryOperator::Gt,
-            left: Box::new(column()),
-            right: Box::new(ScalarExpr::Literal(Datum::BigInt(0))),
-        };
+        let positive =
+            ScalarExpr::Binary { op: BinaryOperator::Gt, left: Box::new(column()), right: Box::new(ScalarExpr::Literal(Datum::BigInt(0))) };
         specs.push(OperatorSpec::Calc(CalcSpec { filter: (i % 2 == 1).then_some(positive), projection: vec![column()] }));
     }
     specs.push(OperatorSpec::Sink(SinkSpec {
@@ -98,7 +95,8 @@ fn line(operators: u64, chaining: bool) -> StreamGraph {
         columns: schema.columns.clone(),
     }));
     let nodes: Vec<StreamNode> = (1..).zip(specs).map(|(id, spec)| node(id, spec, &schema)).collect();
-    let edges = nodes.windows(2).map(|pair| StreamEdge { source: pair[0].id, target: pair[1].id, input: 0, partitioner: Partitioner::Forward });
+    let edges =
+        nodes.windows(2).map(|pair| StreamEdge { source: pair[0].id, target: pair[1].id, input: 0, partitioner: Partitioner::Forward });
     StreamGraph { version: STREAM_GRAPH_VERSION, job: JobId(1), name: "chain".into(), chaining, edges: edges.collect(), nodes }
 }
 

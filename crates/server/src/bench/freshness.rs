@@ -47,7 +47,8 @@ pub(super) async fn run(args: FreshnessArgs) -> Result<()> {
             all.count()
         )),
         Format::Json => {
-            let line = serde_json::json!({"benchmark": "freshness", "clients": args.clients, "rounds": all.count(), "p50_ms": p50, "p99_ms": p99});
+            let line =
+                serde_json::json!({"benchmark": "freshness", "clients": args.clients, "rounds": all.count(), "p50_ms": p50, "p99_ms": p99});
             print(&line.to_string());
         }
     }

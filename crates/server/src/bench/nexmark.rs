@@ -55,13 +55,17 @@ struct Figures {
 
 pub(super) async fn run(args: NexmarkArgs) -> Result<()> {
     if args.format == Format::Text {
-        print(&format!("Nexmark, {} events, parallelism {}, generator in process, blackhole sink, no checkpoints", args.events, args.parallelism));
+        print(&format!(
+            "Nexmark, {} events, parallelism {}, generator in process, blackhole sink, no checkpoints",
+            args.events, args.parallelism
+        ));
         print("query  chaining     events/s  events/CPU s  CPU s/M events  peak MiB  p50 ms  p99 ms");
     }
     for query in &args.queries {
         let known = || QUERIES.map(|q| q.0).join(", ");
         let found = QUERIES.iter().find(|q| q.0 == query).ok_or_else(|| {
-            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("query \"{query}\" is not there")).with_hint(format!("known: {}", known()))
+            Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("query \"{query}\" is not there"))
+                .with_hint(format!("known: {}", known()))
         })?;
         for chaining in ["on", "off"] {
             if args.chaining.as_deref().is_none_or(|c| c == chaining) {

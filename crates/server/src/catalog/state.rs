@@ -99,7 +99,8 @@ impl CatalogState {
     }
 
     pub(super) fn publish(&mut self, descriptor: ObjectDescriptor) {
-        let name = QualifiedName { database: descriptor.database.clone(), schema: descriptor.schema.clone(), name: descriptor.name.clone() };
+        let name =
+            QualifiedName { database: descriptor.database.clone(), schema: descriptor.schema.clone(), name: descriptor.name.clone() };
         self.names.insert(name, Some(descriptor.id));
         self.objects.insert(descriptor.id, Arc::new(descriptor));
     }

@@ -39,8 +39,12 @@ impl Screen {
     }
 
     pub(super) fn show(&mut self, frame: &Frame<'_>) {
-        let summary =
-            format!("{:>6.1} s  {:>15} events  {:>12} events/s", frame.elapsed.as_secs_f64(), grouped(frame.total), grouped(frame.per_second));
+        let summary = format!(
+            "{:>6.1} s  {:>15} events  {:>12} events/s",
+            frame.elapsed.as_secs_f64(),
+            grouped(frame.total),
+            grouped(frame.per_second)
+        );
         if !self.terminal {
             let top = frame.rows.first().map(|r| format!("  busiest channel: {} with {} bids", cell(r, 0), cell(r, 1)));
             self.write(&format!("{summary}{}\n", top.unwrap_or_default()));

@@ -107,9 +107,9 @@ impl Session {
         let result = if timeout.is_zero() {
             running.await
         } else {
-            tokio::time::timeout(timeout, running).await.unwrap_or_else(|_| {
-                Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout"))
-            })
+            tokio::time::timeout(timeout, running)
+                .await
+                .unwrap_or_else(|_| Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")))
         };
         if result.is_err() {
             self.fail_transaction();

@@ -110,7 +110,9 @@ pub(crate) fn relation(object: &ObjectDescriptor) -> Result<PlannerRelation> {
             let hidden = if table.hidden_row_id { vec![Column::new(ROW_ID_COLUMN, SqlType::BigInt)] } else { vec![] };
             PlannerRelation { hidden, key: Some(table.primary_key.clone()), ..base(RelationKind::Table) }
         }
-        ObjectKind::MaterializedView(view) => PlannerRelation { key: view.key.clone(), append_only: view.append_only, ..base(RelationKind::MaterializedView) },
+        ObjectKind::MaterializedView(view) => {
+            PlannerRelation { key: view.key.clone(), append_only: view.append_only, ..base(RelationKind::MaterializedView) }
+        }
         ObjectKind::View(view) => base(RelationKind::View { query: view.query.clone() }),
         ObjectKind::Source(source) => {
             let (connector, options) = connector(&source.connector);
@@ -136,8 +138,7 @@ pub(crate) fn connector(descriptor: &ConnectorDescriptor) -> (String, std::colle
 
 /// Jobs that a read of these objects needs: tables and materialized views.
 pub(crate) fn jobs(state: &CatalogState, ids: &[ObjectId]) -> Vec<millstream_types::JobId> {
-    let has_job = |id: &&ObjectId| {
-        state.object(**id).is_some_and(|o| matches!(o.kind, ObjectKind::Table(_) | ObjectKind::MaterializedView(_)))
-    };
+    let has_job =
+        |id: &&ObjectId| state.object(**id).is_some_and(|o| matches!(o.kind, ObjectKind::Table(_) | ObjectKind::MaterializedView(_)));
     ids.iter().filter(has_job).map(|id| millstream_types::JobId(id.0)).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::{CastKind, Expr, Value, VisitMut, Visit, visit_expressions, visit_expressions_mut};
+use datafusion::sql::sqlparser::ast::{CastKind, Expr, Value, Visit, VisitMut, visit_expressions, visit_expressions_mut};
 use millstream_sql::Parsed;
 use millstream_sql::statement::Statement;
 use millstream_types::{Datum, Error, Result, SqlState};

@@ -34,7 +34,12 @@ const SETTINGS: &[(&str, Kind, &str, &str)] = &[
     ("idle_in_transaction_session_timeout", Kind::Duration, "0", "accepted for clients"),
     ("integer_datetimes", Kind::OneOf(&["on"]), "on", "timestamps are integers"),
     ("intervalstyle", Kind::OneOf(&["postgres"]), "postgres", "text form of intervals"),
-    ("isolation", Kind::OneOf(&["strict serializable", "latest"]), "strict serializable", "what SELECT reads: everything acknowledged, or the newest visible state without waiting"),
+    (
+        "isolation",
+        Kind::OneOf(&["strict serializable", "latest"]),
+        "strict serializable",
+        "what SELECT reads: everything acknowledged, or the newest visible state without waiting",
+    ),
     ("linger", Kind::Duration, "10ms", "time small batches between tasks of new jobs wait for company"),
     ("lock_timeout", Kind::Duration, "0", "accepted for clients"),
     ("max_parallelism", Kind::Integer(1, limits::MAX_MAX_PARALLELISM as i64), "128", "key groups of new jobs"),

@@ -48,11 +48,18 @@ async fn remove(session: &mut Session, roots: &[ObjectId], cascade: bool) -> Res
         let listed: Vec<_> = others.iter().map(|o| format!("{} \"{}\"", o.kind.object_type(), o.name)).collect();
         if !cascade {
             let name = roots.first().and_then(|r| state.object(*r)).map(|o| o.name.clone()).unwrap_or_default();
-            return Err(Error::new(SqlState::DEPENDENT_OBJECTS_STILL_EXIST, format!("cannot drop \"{name}\" because other objects depend on it"))
-                .with_detail(format!("It is needed by {}.", listed.join(", ")))
-                .with_hint("use DROP ... CASCADE to drop the dependent objects too"));
+            return Err(Error::new(
+                SqlState::DEPENDENT_OBJECTS_STILL_EXIST,
+                format!("cannot drop \"{name}\" because other objects depend on it"),
+            )
+            .with_detail(format!("It is needed by {}.", listed.join(", ")))
+            .with_hint("use DROP ... CASCADE to drop the dependent objects too"));
         }
-        session.notice(Severity::Notice, SqlState::from_code("00000").unwrap_or(SqlState::INTERNAL_ERROR), format!("drop cascades to {}", listed.join(", ")));
+        session.notice(
+            Severity::Notice,
+            SqlState::from_code("00000").unwrap_or(SqlState::INTERNAL_ERROR),
+            format!("drop cascades to {}", listed.join(", ")),
+        );
     }
     session.db.catalog().remove(&all)?;
     for object in all.iter().filter_map(|id| state.object(*id)) {
@@ -105,4 +112,3 @@ async fn schemas(session: &mut Session, drop: &Drop) -> Result<()> {
     }
     Ok(())
 }
-

@@ -50,9 +50,8 @@ pub(super) fn description() -> SystemRows {
 pub(super) fn describe(session: &Session, name: &ObjectName) -> Result<Response> {
     let object = session.object(name, "streaming job")?;
     let details = session.db.cluster().jobs().details(JobId(object.id.0));
-    let details = details.ok_or_else(|| {
-        Error::new(SqlState::WRONG_OBJECT_TYPE, format!("{} \"{}\" has no job", object.kind.object_type(), object.name))
-    })?;
+    let details = details
+        .ok_or_else(|| Error::new(SqlState::WRONG_OBJECT_TYPE, format!("{} \"{}\" has no job", object.kind.object_type(), object.name)))?;
     let mut shown = description();
     for vertex in &details.vertices {
         for s in &vertex.subtasks {

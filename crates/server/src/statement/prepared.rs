@@ -32,9 +32,8 @@ pub(super) fn execute<'a>(session: &'a mut Session, execute: &'a Execute) -> Box
 async fn run(session: &mut Session, execute: &Execute) -> Result<Response> {
     let name = &execute.name.value;
     let prepared = session.prepared.get(name).cloned();
-    let prepared = prepared.ok_or_else(|| {
-        Error::new(SqlState::INVALID_SQL_STATEMENT_NAME, format!("prepared statement \"{name}\" does not exist"))
-    })?;
+    let prepared = prepared
+        .ok_or_else(|| Error::new(SqlState::INVALID_SQL_STATEMENT_NAME, format!("prepared statement \"{name}\" does not exist")))?;
     if execute.parameters.len() != prepared.params.len() {
         return Err(Error::new(SqlState::SYNTAX_ERROR, format!("wrong number of parameters for prepared statement \"{name}\""))
             .with_detail(format!("Expected {} parameters but got {}.", prepared.params.len(), execute.parameters.len())));

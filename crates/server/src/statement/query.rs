@@ -60,8 +60,11 @@ fn check_own_writes(session: &Session, relations: &[ObjectId]) -> Result<()> {
     let behind = state.closure(&written);
     let stale = relations.iter().find(|r| behind.contains(r) && !written.contains(r));
     let Some(view) = stale.and_then(|r| state.object(*r)) else { return Ok(()) };
-    Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("reading \"{}\" in a transaction that changed a table behind it is not supported", view.name))
-        .with_hint("commit first, or read the table itself"))
+    Err(Error::new(
+        SqlState::FEATURE_NOT_SUPPORTED,
+        format!("reading \"{}\" in a transaction that changed a table behind it is not supported", view.name),
+    )
+    .with_hint("commit first, or read the table itself"))
 }
 
 /// The rows of a bound query. The lease is held until the stream is dropped.
@@ -82,11 +85,13 @@ pub(super) async fn stream(
     let held = rows.map(move |batch| {
         let _held = &lease;
         // The same columns, all nullable: what was announced.
-        batch.and_then(|b| Ok(arrow::array::RecordBatch::try_new_with_options(
-            Arc::clone(&target),
-            b.columns().to_vec(),
-            &arrow::array::RecordBatchOptions::new().with_row_count(Some(b.num_rows())),
-        )?))
+        batch.and_then(|b| {
+            Ok(arrow::array::RecordBatch::try_new_with_options(
+                Arc::clone(&target),
+                b.columns().to_vec(),
+                &arrow::array::RecordBatchOptions::new().with_row_count(Some(b.num_rows())),
+            )?)
+        })
     });
     Ok(Box::pin(RecordBatchStreamAdapter::new(schema, held)))
 }

@@ -60,7 +60,12 @@ impl Scans {
                 if let Some(writes) = self.writes.get(&relation.id) {
                     return own_writes(self.db.cluster(), relation, &lease, writes, schema.len());
                 }
-                Ok(Arc::new(RelationTable { cluster: Arc::clone(self.db.cluster()), relation: relation.id, lease, schema: schema.to_arrow() }))
+                Ok(Arc::new(RelationTable {
+                    cluster: Arc::clone(self.db.cluster()),
+                    relation: relation.id,
+                    lease,
+                    schema: schema.to_arrow(),
+                }))
             }
         }
     }
@@ -92,8 +97,11 @@ async fn read_source(db: &Arc<Database>, relation: &PlannerRelation) -> Result<V
     let RelationKind::Source { connector, options } = &relation.kind else { return Ok(vec![]) };
     let schema = relation.visible_schema();
     if !db.connectors().validate_source(connector, options, &schema)?.bounded {
-        return Err(Error::new(SqlState::FEATURE_NOT_SUPPORTED, format!("source \"{}\" has no end, so it cannot be read by SELECT", relation.name))
-            .with_hint(format!("create a materialized view over it: CREATE MATERIALIZED VIEW v AS SELECT ... FROM {}", relation.name)));
+        return Err(Error::new(
+            SqlState::FEATURE_NOT_SUPPORTED,
+            format!("source \"{}\" has no end, so it cannot be read by SELECT", relation.name),
+        )
+        .with_hint(format!("create a materialized view over it: CREATE MATERIALIZED VIEW v AS SELECT ... FROM {}", relation.name)));
     }
     let spec = SourceSpec {
         name: relation.name.clone(),
@@ -102,7 +110,8 @@ async fn read_source(db: &Arc<Database>, relation: &PlannerRelation) -> Result<V
         projection: (0..schema.len()).collect(),
         schema,
     };
-    let context = SourceContext { subtask: 0, parallelism: 1, waker: TaskWaker::new(), clock: Arc::clone(db.clock()), job_name: "select".into() };
+    let context =
+        SourceContext { subtask: 0, parallelism: 1, waker: TaskWaker::new(), clock: Arc::clone(db.clock()), job_name: "select".into() };
     let mut reader = db.connectors().source(&spec, &context)?;
     let mut batches = vec![];
     loop {

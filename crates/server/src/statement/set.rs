@@ -10,7 +10,11 @@ use crate::session::Session;
 pub(super) fn run(session: &mut Session, set: &SetVariable) -> Result<Response> {
     if set.scope == SetScope::Local {
         if session.transaction.is_none() {
-            session.notice(Severity::Warning, SqlState::NO_ACTIVE_SQL_TRANSACTION, "SET LOCAL can only be used in transaction blocks".into());
+            session.notice(
+                Severity::Warning,
+                SqlState::NO_ACTIVE_SQL_TRANSACTION,
+                "SET LOCAL can only be used in transaction blocks".into(),
+            );
             return Ok(command("SET"));
         }
         if session.saved_settings.is_none() {

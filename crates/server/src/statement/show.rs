@@ -40,7 +40,12 @@ fn content(session: &Session, show: &Show) -> Result<SystemRows> {
             let mut shown = text(&["name", "type", "nullable", "default"]);
             for c in object.kind.columns() {
                 let nullable = if c.not_null { "no" } else { "yes" };
-                shown.push(vec![c.column.name.as_str().into(), c.column.sql_type.to_string().into(), nullable.into(), c.default.clone().into()]);
+                shown.push(vec![
+                    c.column.name.as_str().into(),
+                    c.column.sql_type.to_string().into(),
+                    nullable.into(),
+                    c.default.clone().into(),
+                ]);
             }
             Ok(shown)
         }
@@ -66,8 +71,7 @@ fn list(session: &Session, objects: &ShowObjects) -> Result<SystemRows> {
     let mut shown = text(&["name"]);
     match objects.object_type {
         ObjectType::StreamingJob => {
-            let source =
-                system::Source { db: std::sync::Arc::clone(&session.db), settings: vec![], database: session.database.clone() };
+            let source = system::Source { db: std::sync::Arc::clone(&session.db), settings: vec![], database: session.database.clone() };
             let mut jobs = system::job_columns();
             system::own_jobs(&source).iter().filter(|j| wanted(&j.name)).for_each(|j| jobs.push(system::job_cells(j)));
             return Ok(jobs);

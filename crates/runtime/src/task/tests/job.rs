@@ -12,8 +12,8 @@ use millstream_graph::{
 };
 use millstream_state::{MemoryLog, RelationStore};
 use millstream_types::{
-    AllocationId, Barrier, ChangeBatch, ChangelogMode, Clock, Column, Epoch, Error, ExecutionAttemptId, ExecutionVertexId, JobId, OperatorId,
-    Result, Schema, SlotId, SqlState, SqlType, SystemClock, TaskManagerId,
+    AllocationId, Barrier, ChangeBatch, ChangelogMode, Clock, Column, Epoch, Error, ExecutionAttemptId, ExecutionVertexId, JobId,
+    OperatorId, Result, Schema, SlotId, SqlState, SqlType, SystemClock, TaskManagerId,
 };
 use parking_lot::{Condvar, Mutex};
 
@@ -21,8 +21,8 @@ use crate::connector::{ConnectorProvider, SinkContext, SinkWriter, SourceContext
 use crate::exchange::{NetworkBufferPool, ResultPartitionManager};
 use crate::source::{SourcePoll, SourceReader};
 use crate::task::{
-    ChannelDescriptor, ExecutionState, InputGateDescriptor, ResultPartitionDescriptor, Task, TaskConfig, TaskDeploymentDescriptor, TaskEvent,
-    TaskHandle, TaskListener, TaskMetricsSnapshot, TaskServices,
+    ChannelDescriptor, ExecutionState, InputGateDescriptor, ResultPartitionDescriptor, Task, TaskConfig, TaskDeploymentDescriptor,
+    TaskEvent, TaskHandle, TaskListener, TaskMetricsSnapshot, TaskServices,
 };
 
 /// Rows of one source subtask by cut.
@@ -57,7 +57,8 @@ fn node(id: u64, spec: OperatorSpec, parallelism: u32) -> StreamNode {
 
 /// Source -> Calc -HASH-> Calc -> Sink.
 pub(super) fn shuffle(sources: u32, sinks: u32, chaining: bool) -> JobGraph {
-    let source = SourceSpec { name: "in".into(), connector: "script".into(), options: BTreeMap::new(), schema: schema(), projection: vec![0, 1] };
+    let source =
+        SourceSpec { name: "in".into(), connector: "script".into(), options: BTreeMap::new(), schema: schema(), projection: vec![0, 1] };
     let sink = SinkSpec { name: "out".into(), connector: "collect".into(), options: BTreeMap::new(), columns: schema().columns };
     let calc = || {
         let projection = vec![ScalarExpr::column(0, SqlType::BigInt), ScalarExpr::column(1, SqlType::BigInt)];
@@ -75,11 +76,7 @@ pub(super) fn shuffle(sources: u32, sinks: u32, chaining: bool) -> JobGraph {
             node(3, calc(), sinks),
             node(4, OperatorSpec::Sink(sink), sinks),
         ],
-        edges: vec![
-            edge(1, 2, Partitioner::Forward),
-            edge(2, 3, Partitioner::Hash { columns: vec![0] }),
-            edge(3, 4, Partitioner::Forward),
-        ],
+        edges: vec![edge(1, 2, Partitioner::Forward), edge(2, 3, Partitioner::Hash { columns: vec![0] }), edge(3, 4, Partitioner::Forward)],
     };
     JobGraphGenerator::generate(&graph).unwrap()
 }

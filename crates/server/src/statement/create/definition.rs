@@ -32,9 +32,8 @@ pub(super) fn columns(definition: &RelationDefinition, text: &str) -> Result<(Ve
     let mut key = vec![];
     for name in &definition.primary_key {
         let place = columns.iter().position(|c| c.column.name == name.value);
-        let place = place.ok_or_else(|| {
-            Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" named in key does not exist", name.value))
-        })?;
+        let place = place
+            .ok_or_else(|| Error::new(SqlState::UNDEFINED_COLUMN, format!("column \"{}\" named in key does not exist", name.value)))?;
         columns[place].not_null = true;
         key.push(place);
     }

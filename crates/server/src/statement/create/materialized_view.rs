@@ -9,8 +9,8 @@ use millstream_types::{JobId, Result};
 use super::{HalfMade, check_upstream, descriptor, done, reserve};
 use crate::pg::service::Response;
 use crate::session::Session;
-use crate::statement::options::{self, JobSettings};
 use crate::statement::dependencies;
+use crate::statement::options::{self, JobSettings};
 
 pub(in crate::statement) async fn run(session: &mut Session, create: &CreateMaterializedView, text: &str) -> Result<Response> {
     let settings = JobSettings::new(session, &create.options)?;

@@ -42,11 +42,7 @@ fn descriptor(
 }
 
 /// Reserves a name; `None` with a notice if it is taken and IF NOT EXISTS was written.
-fn reserve(
-    session: &mut Session,
-    name: &datafusion::sql::sqlparser::ast::ObjectName,
-    if_not_exists: bool,
-) -> Result<Option<Reservation>> {
+fn reserve(session: &mut Session, name: &datafusion::sql::sqlparser::ast::ObjectName, if_not_exists: bool) -> Result<Option<Reservation>> {
     let name = session.new_name(name)?;
     let shown = name.name.clone();
     match session.db.catalog().clone().reserve(name) {
@@ -94,11 +90,13 @@ impl Drop for HalfMade {
 fn check_upstream(session: &Session, upstream: &[ObjectId]) -> Result<()> {
     for id in upstream {
         let overview = session.db.cluster().jobs().overview(JobId(id.0));
-        let Some(job) = overview.filter(|o| matches!(o.status, millstream_cluster::JobStatus::Failed | millstream_cluster::JobStatus::Canceled))
+        let Some(job) =
+            overview.filter(|o| matches!(o.status, millstream_cluster::JobStatus::Failed | millstream_cluster::JobStatus::Canceled))
         else {
             continue;
         };
-        let error = Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("\"{}\" is not running: it is {}", job.name, job.status));
+        let error =
+            Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("\"{}\" is not running: it is {}", job.name, job.status));
         return Err(match job.cause {
             Some(cause) => error.with_detail(cause.to_string()),
             None => error,

@@ -56,8 +56,9 @@ pub(super) async fn run(session: &mut Session, target: &Target, on: &OnConflict,
 /// The primary key, if the clause names it or nothing; `None` for a table without one.
 fn target_key(target: &Target, on: &OnConflict) -> Result<Option<Vec<usize>>> {
     let table = target.table()?;
-    let no_constraint =
-        || Error::new(SqlState::INVALID_COLUMN_REFERENCE, "there is no unique or exclusion constraint matching the ON CONFLICT specification");
+    let no_constraint = || {
+        Error::new(SqlState::INVALID_COLUMN_REFERENCE, "there is no unique or exclusion constraint matching the ON CONFLICT specification")
+    };
     let key = (!table.hidden_row_id).then(|| table.primary_key.clone());
     match &on.conflict_target {
         Some(ConflictTarget::Columns(names)) => {

@@ -93,11 +93,7 @@ pub(super) fn deletes(old: RecordBatch) -> ChangeBatch {
 }
 
 /// Columns `range` of batches, as one batch of `schema`.
-pub(super) fn columns(
-    batches: &[RecordBatch],
-    range: std::ops::Range<usize>,
-    schema: &arrow::datatypes::SchemaRef,
-) -> Result<RecordBatch> {
+pub(super) fn columns(batches: &[RecordBatch], range: std::ops::Range<usize>, schema: &arrow::datatypes::SchemaRef) -> Result<RecordBatch> {
     let cut = batches.iter().map(|b| {
         let columns: Vec<ArrayRef> = b.columns()[range.clone()].iter().map(Arc::clone).collect();
         RecordBatch::try_new(Arc::clone(schema), columns)
