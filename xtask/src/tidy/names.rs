@@ -2,7 +2,7 @@
 
 use crate::{Finding, Tree};
 
-const EMPTY_NAMES: [&str; 7] = ["utils", "util", "common", "misc", "helpers", "helper", "core"];
+const EMPTY_NAMES: [&str; 6] = ["utils", "util", "common", "misc", "helpers", "helper"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();

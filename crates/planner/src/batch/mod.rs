@@ -31,14 +31,14 @@ pub fn session_state(runtime: Arc<RuntimeEnv>) -> SessionState {
         .build()
 }
 
+/// The rows of a relation, with its hidden columns or without.
+pub type Provider<'a> = &'a dyn Fn(&Arc<PlannerRelation>, bool) -> Result<Arc<dyn TableProvider>>;
+
 /// The plan with the rows that `provider` gives for each relation.
 ///
 /// # Errors
 /// What `provider` raises.
-pub fn with_rows(
-    plan: LogicalPlan,
-    provider: &dyn Fn(&Arc<PlannerRelation>, bool) -> Result<Arc<dyn TableProvider>>,
-) -> Result<LogicalPlan> {
+pub fn with_rows(plan: LogicalPlan, provider: Provider<'_>) -> Result<LogicalPlan> {
     let replaced = plan.transform_up_with_subqueries(|node| {
         let LogicalPlan::TableScan(mut scan) = node else { return Ok(Transformed::no(node)) };
         let source = (scan.source.as_ref() as &dyn std::any::Any).downcast_ref::<RelationSource>();

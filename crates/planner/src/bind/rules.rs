@@ -30,8 +30,11 @@ pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     ]
 }
 
+/// What becomes of an expression over a schema; the flag is explained at [`rewrite`].
+type Rewrite<'a> = &'a dyn Fn(Expr, &DFSchema, bool) -> Result<Transformed<Expr>>;
+
 /// Rewrites every expression of every node, keeping output names. The flag says that the node is VALUES, whose types are fixed.
-fn rewrite(plan: LogicalPlan, each: &dyn Fn(Expr, &DFSchema, bool) -> Result<Transformed<Expr>>) -> Result<LogicalPlan> {
+fn rewrite(plan: LogicalPlan, each: Rewrite<'_>) -> Result<LogicalPlan> {
     let rewritten = plan.transform_up_with_subqueries(|node| {
         if matches!(node, LogicalPlan::Limit(_)) {
             return Ok(Transformed::no(node));

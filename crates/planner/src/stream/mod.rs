@@ -99,7 +99,7 @@ pub fn plan_view(
     let spec = MaterializeSpec { relation: ObjectId(job.0), name: name.to_owned(), key: key.clone() };
     let end = generator.consumer(OperatorSpec::Materialize(spec), &stream)?;
     generator.rename(&end, &schema);
-    Ok(generator.into_plan(schema, key, append_only)?)
+    generator.into_plan(schema, key, append_only)
 }
 
 /// A streaming job's graph: one sink per INSERT, sources shared.

@@ -9,11 +9,13 @@ use parking_lot::Mutex;
 
 use super::{Channel, NetworkBufferPool};
 
+type Partitions = HashMap<(ExecutionAttemptId, DataSetId), Vec<Arc<Channel>>>;
+
 /// The result partitions of a process.
 #[derive(Debug)]
 pub struct ResultPartitionManager {
     pool: Arc<NetworkBufferPool>,
-    partitions: Mutex<HashMap<(ExecutionAttemptId, DataSetId), Vec<Arc<Channel>>>>,
+    partitions: Mutex<Partitions>,
 }
 
 impl ResultPartitionManager {

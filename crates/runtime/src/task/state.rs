@@ -36,15 +36,15 @@ impl ExecutionState {
     /// True if an attempt in this state may go to `next`.
     pub fn may_become(self, next: ExecutionState) -> bool {
         use ExecutionState as S;
-        match (self, next) {
+        matches!(
+            (self, next),
             (S::Created, S::Scheduled | S::Canceled | S::Failed)
-            | (S::Scheduled, S::Deploying | S::Canceled | S::Failed)
-            | (S::Deploying, S::Initializing | S::Canceling | S::Failed)
-            | (S::Initializing, S::Running | S::Canceling | S::Failed)
-            | (S::Running, S::Finished | S::Canceling | S::Failed)
-            | (S::Canceling, S::Canceled | S::Finished | S::Failed) => true,
-            _ => false,
-        }
+                | (S::Scheduled, S::Deploying | S::Canceled | S::Failed)
+                | (S::Deploying, S::Initializing | S::Canceling | S::Failed)
+                | (S::Initializing, S::Running | S::Canceling | S::Failed)
+                | (S::Running, S::Finished | S::Canceling | S::Failed)
+                | (S::Canceling, S::Canceled | S::Finished | S::Failed)
+        )
     }
 }
 

@@ -96,6 +96,9 @@ pub(super) struct Job {
     started: std::time::Duration,
 }
 
+/// Sink subtask, epoch, rows.
+pub(super) type Collected = (u32, Epoch, Vec<(i64, i64)>);
+
 struct Shared {
     seen: Mutex<Seen>,
     changed: Condvar,
@@ -103,8 +106,7 @@ struct Shared {
     behaviour: Behaviour,
     released: Mutex<bool>,
     release: Condvar,
-    /// Sink subtask, epoch, rows.
-    collected: Mutex<Vec<(u32, Epoch, Vec<(i64, i64)>)>>,
+    collected: Mutex<Vec<Collected>>,
 }
 
 impl TaskListener for Shared {
@@ -330,7 +332,7 @@ impl Job {
         self.shared.release.notify_all();
     }
 
-    pub(super) fn collected(&self) -> Vec<(u32, Epoch, Vec<(i64, i64)>)> {
+    pub(super) fn collected(&self) -> Vec<Collected> {
         self.shared.collected.lock().clone()
     }
 
