@@ -57,19 +57,13 @@ impl JobClient {
             guard.disarm();
             return Err(error);
         }
-        let state = self.wait(job, |s| s.status != JobStatus::Created && s.status != JobStatus::Failing).await?;
-        match state.status {
-            JobStatus::Failed | JobStatus::Cancelling | JobStatus::Canceled => {
-                let cause = state.cause.unwrap_or_else(|| unknown_job(job));
-                guard.disarm();
-                self.drop(job).await?;
-                Err(cause)
-            }
-            _ => {
-                guard.disarm();
-                Ok(())
-            }
+        let state = self.wait(job, |s| s.was_running || s.status.is_terminal()).await?;
+        guard.disarm();
+        if state.was_running || state.status == JobStatus::Finished {
+            return Ok(());
         }
+        self.drop(job).await?;
+        Err(state.cause.clone().unwrap_or_else(|| not_running(job, &state)))
     }
 
     async fn wait(&self, job: JobId, until: impl FnMut(&JobState) -> bool) -> Result<JobState> {

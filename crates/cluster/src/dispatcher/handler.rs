@@ -51,7 +51,7 @@ impl Dispatcher {
             stream_graph: Arc::new(graph),
             execution_graph: RwLock::new(ExecutionGraph::new(&job_graph)),
             job_graph: Arc::new(job_graph),
-            state: watch::Sender::new(JobState { status: JobStatus::Created, paused: false, cause: None }),
+            state: watch::Sender::new(JobState { status: JobStatus::Created, was_running: false, paused: false, cause: None }),
             start_time_micros: services.clock.unix_micros(),
             executor: Arc::clone(&services.executor),
         });

@@ -17,6 +17,8 @@ use crate::job::{JobDetails, JobOptions, JobOverview, JobStatus, SubtaskDetails,
 #[derive(Clone, Debug)]
 pub(crate) struct JobState {
     pub(crate) status: JobStatus,
+    /// All its tasks ran once: what happens to it now is no longer its submitter's.
+    pub(crate) was_running: bool,
     pub(crate) paused: bool,
     pub(crate) cause: Option<Error>,
 }

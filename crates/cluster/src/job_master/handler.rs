@@ -125,6 +125,7 @@ impl JobMaster {
         }
         self.entry.state.send_modify(|s| {
             s.status = status;
+            s.was_running |= status == JobStatus::Running;
             s.cause = cause;
         });
         if status.is_terminal() {
