@@ -74,7 +74,7 @@ async fn bind_checks_counts_formats_and_values() {
         (vec![25], bind("", "", &[], &[Some(b"a\0b")], &[]), "E ERROR 22021"),
         (vec![25], bind("", "", &[1], &[Some(b"a\0b")], &[]), "E ERROR 22021"),
         (vec![1700], bind("", "", &[1], &[Some(b"\0\x01\0\0\0\0\0\0\xff\xff")], &[]), "E ERROR 22P03"),
-        (vec![1114], bind("", "", &[1], &[Some(&[0x7f; 8])], &[]), "E ERROR 22008"),
+        (vec![1114], bind("", "", &[1], &[Some(&i64::MAX.to_be_bytes())], &[]), "E ERROR 22008"),
         (vec![1114], bind("", "", &[], &[Some(b"2020-13-01")], &[]), "E ERROR 22008"),
     ] {
         let replies = client.ask(&[parse("", "echo $1", &types), message.clone(), sync()].concat()).await;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::wire::{Client, Reply, Server, cancel_request, message, packet, query, startup};
-use crate::pg::listener::ConnectionLimits;
+use crate::pg::interrupt::Stop;
+use crate::pg::listener::{ConnectionLimits, attend};
 
 const SSL: u32 = 80_877_103;
 const GSS: u32 = 80_877_104;
@@ -179,4 +180,12 @@ async fn a_large_message_arrives_in_pieces() {
     client.until_ready().await;
     let sql = format!("{}rows 1", " ".repeat(3 << 20));
     assert_eq!(client.query(&sql).await, ["T", "D 0", "C SELECT 1", "Z I"]);
+}
+
+#[test]
+fn an_idle_connection_is_small() {
+    let server = Server::new();
+    let connection = attend(tokio::io::duplex(1).0, &server.desk, server.desk.place().unwrap(), Stop(server.stop.subscribe()));
+    // Besides this it keeps buffers of at most 4 KiB in and 16 KiB out.
+    assert!(size_of_val(&connection) < 16 << 10, "{}", size_of_val(&connection));
 }
