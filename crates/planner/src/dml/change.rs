@@ -134,7 +134,8 @@ pub(super) fn cast_new(
             Some(target) => {
                 check_assignable(&millstream_types::SqlType::from_arrow(field.data_type())?, target)?;
                 let to = target.sql_type.to_arrow();
-                if *field.data_type() == to { expr } else { datafusion::logical_expr::cast(expr, to).alias(name) }
+                // Also where types are equal now: analysis may still narrow a literal.
+                datafusion::logical_expr::cast(expr, to).alias(name)
             }
             None => expr,
         });

@@ -40,8 +40,8 @@ pub(crate) fn assign_with(
             Some(source) => {
                 let from = plan.schema().field(source).data_type();
                 check_assignable(&SqlType::from_arrow(from)?, column)?;
-                let value = Expr::Column(columns[source].clone());
-                if *from == to { value } else { cast(value, to) }
+                // Also where types are equal now: analysis may still narrow a literal. A cast to its own type goes away there.
+                cast(Expr::Column(columns[source].clone()), to)
             }
             None => match defaults.get(i).and_then(Option::as_ref) {
                 Some(default) => cast(default.clone(), to),

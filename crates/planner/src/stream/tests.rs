@@ -83,7 +83,6 @@ fn refusals_name_the_construct_and_its_position() {
         "SELECT city, amount FROM orders GROUP BY city",
         "SELECT nofunction(id) FROM orders",
         "SELECT amount + 'x' FROM orders",
-        "SELECT NULL AS n FROM orders",
         "SELECT _row_id FROM log",
     ];
     let refused = all.map(|sql| {
