@@ -9,6 +9,7 @@ use parking_lot::RwLock;
 use tokio::sync::{oneshot, watch};
 
 use super::JobDirectory;
+use super::directory::DirectoryJob;
 use super::gateway::Message;
 use crate::gateway::{ControlJob, ForgetJob, JobCommand, JobControl, JobEnded, JobMasterGateway, SubmitJob, TaskExecutorGateway};
 use crate::job::{JobStatus, already_exists, shutting_down, unknown_job};
@@ -93,7 +94,10 @@ impl Dispatcher {
 
     async fn ended(&mut self, message: JobEnded) -> Result<()> {
         let current = self.services.job_master.token.admits(message.token, "job ended");
-        if current && self.removing.contains_key(&message.job) { self.forget(message.job).await } else { Ok(()) }
+        // A message about an earlier job of this number may come late.
+        let ended = |job: DirectoryJob| job.entry.state().status.is_terminal();
+        let ended = current && self.services.directory.get(message.job).is_none_or(ended);
+        if ended && self.removing.contains_key(&message.job) { self.forget(message.job).await } else { Ok(()) }
     }
 
     /// The job has ended: nothing of it stays.
