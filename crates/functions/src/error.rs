@@ -140,9 +140,15 @@ fn plan(m: &str) -> Error {
     let state = if lower.contains("must be in group by")
         || lower.contains("must appear in the group by")
         || lower.contains("could not be resolved from available columns")
+        || lower.contains("aggregate functions are not allowed")
     {
         SqlState::GROUPING_ERROR
-    } else if lower.contains("cannot coerce") || lower.contains("cannot infer common") || lower.contains("type_coercion") {
+    } else if lower.contains("non-boolean predicate")
+        || lower.contains("incompatible inputs for union")
+        || lower.contains("cannot coerce")
+        || lower.contains("cannot infer common")
+        || lower.contains("type_coercion")
+    {
         SqlState::DATATYPE_MISMATCH
     } else if lower.contains("error during planning: failed to coerce")
         || lower.contains("no function matches")

@@ -45,13 +45,26 @@ impl Outputs {
         Ok(Outputs { targets: targets.collect::<Result<_>>()? })
     }
 
-    /// Sends a barrier behind everything that was sent before.
+    /// Sends a barrier behind everything that was sent before: all operators of the tree flush, then it goes into the partitions. So a task
+    /// behind an exchange that has the barrier knows that the whole chain before it is through, its side branches as well.
     ///
     /// # Errors
     /// What the operators behind raise.
     pub fn barrier(&mut self, barrier: &Barrier) -> Result<()> {
+        self.on_barrier(barrier)?;
+        self.forward(barrier)
+    }
+
+    fn on_barrier(&mut self, barrier: &Barrier) -> Result<()> {
         self.targets.iter_mut().try_for_each(|t| match t {
-            Target::Chained(link) => link.barrier(barrier),
+            Target::Chained(link) => link.on_barrier(barrier),
+            Target::Partition(_) => Ok(()),
+        })
+    }
+
+    fn forward(&mut self, barrier: &Barrier) -> Result<()> {
+        self.targets.iter_mut().try_for_each(|t| match t {
+            Target::Chained(link) => link.outputs.forward(barrier),
             Target::Partition(p) => p.event(&StreamElement::Barrier(*barrier)),
         })
     }
@@ -86,6 +99,17 @@ impl Outputs {
         self.targets.iter_mut().try_for_each(|t| match t {
             Target::Chained(link) => link.outputs.flush(),
             Target::Partition(p) => p.flush(),
+        })
+    }
+
+    /// Sends what has waited in partitions for the linger.
+    ///
+    /// # Errors
+    /// What the partitions raise.
+    pub fn flush_due(&mut self) -> Result<()> {
+        self.targets.iter_mut().try_for_each(|t| match t {
+            Target::Chained(link) => link.outputs.flush_due(),
+            Target::Partition(p) => p.flush_due(),
         })
     }
 
@@ -157,13 +181,18 @@ impl Link {
         self.operator.process_watermark(watermark, &mut self.outputs).map_err(|e| named(e, &self.name))
     }
 
-    /// The operator flushes, then the barrier goes on.
+    /// The operator and those behind it flush, then the barrier goes on.
     ///
     /// # Errors
     /// As [`Link::batch`].
     pub fn barrier(&mut self, barrier: &Barrier) -> Result<()> {
+        self.on_barrier(barrier)?;
+        self.outputs.forward(barrier)
+    }
+
+    fn on_barrier(&mut self, barrier: &Barrier) -> Result<()> {
         self.operator.on_barrier(barrier, &mut self.outputs).map_err(|e| named(e, &self.name))?;
-        self.outputs.barrier(barrier)
+        self.outputs.on_barrier(barrier)
     }
 
     /// Nothing follows.
@@ -190,3 +219,6 @@ impl Link {
 fn named(error: Error, operator: &str) -> Error {
     if error.detail().is_some() { error } else { error.with_detail(format!("In operator {operator}.")) }
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,15 +37,30 @@ impl TaskWaker {
         }
     }
 
-    /// Waits until woken, or for `timeout`. Only for the registered thread. May return early.
+    /// Waits until woken, or for `timeout`. Only for the registered thread. With a timeout it may return early.
     pub fn wait(&self, timeout: Option<Duration>) {
-        if self.inner.woken.swap(false, Ordering::AcqRel) {
-            return;
-        }
         match timeout {
-            Some(timeout) => std::thread::park_timeout(timeout),
-            None => std::thread::park(),
+            None => {
+                while !self.take() {
+                    std::thread::park();
+                }
+            }
+            Some(timeout) => {
+                if !self.take() {
+                    std::thread::park_timeout(timeout);
+                    self.take();
+                }
+            }
         }
-        self.inner.woken.store(false, Ordering::Release);
+    }
+
+    /// Takes the flag back. A swap and not a store: it sees what was done before the wake-up it takes, so that none is taken unseen.
+    pub(crate) fn take(&self) -> bool {
+        self.inner.woken.swap(false, Ordering::AcqRel)
+    }
+
+    /// True if both wake the same task.
+    pub(crate) fn is_same(&self, other: &TaskWaker) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 }

@@ -1,16 +1,19 @@
 //! The database: catalog, cluster, connectors and the batch engine, for all sessions.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::execution::context::SessionState;
 use datafusion::execution::memory_pool::FairSpillPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::prelude::SessionContext;
 use millstream_cluster::{ClusterConfig, ClusterServices, MiniCluster};
 use millstream_connectors::ConnectorRegistry;
 use millstream_functions::from_datafusion;
 use millstream_planner::batch::session_state;
 use millstream_types::{Clock, Result, SystemClock};
+use parking_lot::Mutex;
 
 use crate::catalog::Catalog;
 
@@ -43,6 +46,8 @@ pub struct Database {
     batch: SessionState,
     clock: Arc<dyn Clock>,
     default_parallelism: u32,
+    /// Contexts of catalog queries by database, made when they are first needed.
+    catalog_contexts: Mutex<HashMap<String, SessionContext>>,
 }
 
 impl Database {
@@ -62,7 +67,15 @@ impl Database {
         let runtime = RuntimeEnvBuilder::new().with_memory_pool(pool).build_arc().map_err(from_datafusion)?;
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
         let default_parallelism = u32::try_from(cores).unwrap_or(1).min(slots / 2).max(1);
-        Ok(Arc::new(Database { catalog: Arc::default(), cluster, connectors, batch: session_state(runtime), clock, default_parallelism }))
+        Ok(Arc::new(Database {
+            catalog: Arc::default(),
+            cluster,
+            connectors,
+            batch: session_state(runtime),
+            clock,
+            default_parallelism,
+            catalog_contexts: Mutex::default(),
+        }))
     }
 
     /// Stops all jobs. Errors of tasks that end now have nobody left to go to.
@@ -100,5 +113,20 @@ impl Database {
     /// Parallelism of jobs that say nothing.
     pub fn default_parallelism(&self) -> u32 {
         self.default_parallelism
+    }
+
+    /// Where catalog queries of a database run.
+    pub(crate) fn catalog_context(&self, database: &str) -> Result<SessionContext> {
+        if let Some(context) = self.catalog_contexts.lock().get(database) {
+            return Ok(context.clone());
+        }
+        let context = crate::system::catalog_context(&self.catalog, database)?;
+        self.catalog_contexts.lock().insert(database.to_owned(), context.clone());
+        Ok(context)
+    }
+
+    /// Forgets what is kept for a database that was dropped.
+    pub(crate) fn forget(&self, database: &str) {
+        self.catalog_contexts.lock().remove(database);
     }
 }

@@ -111,6 +111,16 @@ impl ContextProvider for Context {
         }
     }
 
+    fn get_table_function_source(&self, name: &str, args: Vec<datafusion::logical_expr::Expr>) -> DfResult<Arc<dyn TableSource>> {
+        super::table_functions::source(name, args).inspect_err(|e| {
+            if let DataFusionError::External(inner) = e
+                && let Some(own) = inner.downcast_ref::<Error>()
+            {
+                self.error.borrow_mut().get_or_insert(own.clone());
+            }
+        })
+    }
+
     fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
         &self.planners
     }

@@ -6,6 +6,7 @@ mod context;
 mod expr_planner;
 mod output_names;
 mod rules;
+mod table_functions;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::Expr;
 use datafusion::sql::planner::{PlannerContext, SqlToRel};
-use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Insert, Query, SetExpr};
+use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Insert, Query, SetExpr, Value as SqlValue};
 use millstream_functions::from_datafusion_in;
 use millstream_types::{Column, Error, Result, SqlState};
 
@@ -64,24 +64,39 @@ fn default(context: &Context, text: &str) -> Result<Expr> {
 fn with_defaults(source: &Query, given: &[String], target: &InsertTarget) -> Result<Query> {
     let mut query = source.clone();
     let SetExpr::Values(values) = query.body.as_mut() else { return Ok(query) };
+    let several = values.rows.len() > 1;
     for row in &mut values.rows {
         for (i, value) in row.iter_mut().enumerate() {
-            let is_default =
-                matches!(value, SqlExpr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"));
-            if !is_default {
-                continue;
-            }
             let place = match given.get(i) {
                 Some(name) => target.columns.iter().position(|c| c.name == *name),
                 None => Some(i),
             };
-            let text = place.and_then(|p| target.defaults.get(p)).and_then(Option::as_deref);
-            *value = match (text, place) {
-                (Some(text), _) => millstream_sql::parse_expression(text)?,
-                (None, Some(_)) => millstream_sql::parse_expression("NULL")?,
-                (None, None) => return Err(Error::new(SqlState::SYNTAX_ERROR, "DEFAULT is not allowed in this context")),
-            };
+            if is_default(value) {
+                let text = place.and_then(|p| target.defaults.get(p)).and_then(Option::as_deref);
+                *value = match (text, place) {
+                    (Some(text), _) => millstream_sql::parse_expression(text)?,
+                    (None, Some(_)) => millstream_sql::parse_expression("NULL")?,
+                    (None, None) => return Err(Error::new(SqlState::SYNTAX_ERROR, "DEFAULT is not allowed in this context")),
+                };
+            } else if let (true, Some(column)) = (several, place.and_then(|p| target.columns.get(p)).filter(|c| is_literal_of(value, c))) {
+                // PostgreSQL reads literals as the column's type; the rows must not agree on another one first.
+                let mut typed = millstream_sql::parse_expression(&format!("CAST(NULL AS {})", column.sql_type))?;
+                if let SqlExpr::Cast { expr, .. } = &mut typed {
+                    std::mem::swap(expr.as_mut(), value);
+                }
+                *value = typed;
+            }
         }
     }
     Ok(query)
+}
+
+fn is_default(value: &SqlExpr) -> bool {
+    matches!(value, SqlExpr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
+}
+
+/// A string, or a number for a column of numbers.
+fn is_literal_of(value: &SqlExpr, column: &Column) -> bool {
+    let SqlExpr::Value(v) = value else { return false };
+    matches!(v.value, SqlValue::SingleQuotedString(_)) || (matches!(v.value, SqlValue::Number(..)) && column.sql_type.is_numeric())
 }

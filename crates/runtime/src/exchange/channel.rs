@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use millstream_types::{ChangeBatch, StreamElement, limits};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::NetworkBufferPool;
 use crate::task_waker::TaskWaker;
@@ -23,6 +23,8 @@ struct Inner {
     bytes: usize,
     reserve_used: usize,
     producer: Option<TaskWaker>,
+    /// The producer found no room: it is woken once no more batches than these are queued. Otherwise a pop wakes nobody.
+    producer_waits: Option<usize>,
     consumer: Option<TaskWaker>,
     /// The consumer has gone: what is pushed is dropped.
     closed: bool,
@@ -41,7 +43,7 @@ struct Queued {
 pub enum Push {
     /// It is in.
     Done,
-    /// Full for now; the producer will be woken.
+    /// Full for now; the producer will be woken when there is room again.
     Full(ChangeBatch),
     /// The pool is used up, and the batch is larger than the reserve of an empty channel: a slice of it would fit.
     Split(ChangeBatch),
@@ -76,37 +78,43 @@ impl Channel {
         }
         let full = inner.batches >= limits::CHANNEL_MAX_BATCHES || (inner.bytes > 0 && inner.bytes + bytes > limits::CHANNEL_MAX_BYTES);
         if full {
+            // Not at the first pop: one wake-up for many batches.
+            inner.producer_waits = Some(inner.batches / 2);
             return Push::Full(batch);
         }
         let borrowed = if inner.reserve_used + bytes <= limits::CHANNEL_RESERVE_BYTES {
             inner.reserve_used += bytes;
             false
         } else {
-            let Some(producer) = &inner.producer else { return Push::Full(batch) };
-            if !self.pool.acquire_or_wait(bytes, producer) {
+            let granted = match &inner.producer {
+                Some(producer) => self.pool.acquire_or_wait(bytes, producer),
+                None => self.pool.try_acquire(bytes),
+            };
+            if !granted {
                 let alone = inner.batches == 0;
-                return if alone && batch.num_rows() > 1 {
-                    Push::Split(batch)
-                } else if alone {
-                    // One row that is larger than the reserve: it may pass alone, or it never would.
-                    inner.enqueue(StreamElement::Batch(batch), 0, false);
-                    Push::Done
-                } else {
-                    Push::Full(batch)
-                };
+                if !alone {
+                    inner.producer_waits = Some(inner.batches - 1);
+                    return Push::Full(batch);
+                }
+                if batch.num_rows() > 1 {
+                    return Push::Split(batch);
+                }
+                // One row that is larger than the reserve: it may pass alone, or it never would.
+                enqueue(inner, StreamElement::Batch(batch), 0, false);
+                return Push::Done;
             }
             true
         };
         inner.bytes += bytes;
-        inner.enqueue(StreamElement::Batch(batch), bytes, borrowed);
+        enqueue(inner, StreamElement::Batch(batch), bytes, borrowed);
         Push::Done
     }
 
     /// Queues a watermark, barrier, status or end.
     pub fn push_event(&self, element: StreamElement) {
-        let mut inner = self.inner.lock();
+        let inner = self.inner.lock();
         if !inner.closed {
-            inner.enqueue(element, 0, false);
+            enqueue(inner, element, 0, false);
         }
     }
 
@@ -122,7 +130,10 @@ impl Channel {
                 if !queued.borrowed {
                     inner.reserve_used -= queued.bytes;
                 }
-                producer.clone_from(&inner.producer);
+                if inner.producer_waits.is_some_and(|at| inner.batches <= at) {
+                    inner.producer_waits = None;
+                    producer.clone_from(&inner.producer);
+                }
             }
             (queued, producer)
         };
@@ -151,14 +162,15 @@ impl Channel {
     }
 }
 
-impl Inner {
-    fn enqueue(&mut self, element: StreamElement, bytes: usize, borrowed: bool) {
-        if matches!(element, StreamElement::Batch(_)) {
-            self.batches += 1;
-        }
-        self.queue.push_back(Queued { element, bytes, borrowed });
-        if let Some(consumer) = &self.consumer {
-            consumer.wake();
-        }
+fn enqueue(mut inner: MutexGuard<'_, Inner>, element: StreamElement, bytes: usize, borrowed: bool) {
+    if matches!(element, StreamElement::Batch(_)) {
+        inner.batches += 1;
+    }
+    inner.queue.push_back(Queued { element, bytes, borrowed });
+    let consumer = inner.consumer.clone();
+    // The consumer must not wake up to a lock that is still held.
+    drop(inner);
+    if let Some(consumer) = consumer {
+        consumer.wake();
     }
 }

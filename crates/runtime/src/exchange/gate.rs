@@ -33,6 +33,8 @@ pub struct InputGate {
     aligning: Option<Barrier>,
     watermark: Watermark,
     idle: bool,
+    /// A channel's watermark or status changed: the gate's may have to.
+    changed: bool,
     ended: bool,
 }
 
@@ -53,13 +55,25 @@ impl InputGate {
             channel.set_consumer(waker.clone());
             GateChannel { channel, input, blocked: false, ended: false, idle: false, watermark: Watermark::MIN }
         });
-        InputGate { channels: channels.collect(), next: 0, aligning: None, watermark: Watermark::MIN, idle: false, ended: false }
+        InputGate {
+            channels: channels.collect(),
+            next: 0,
+            aligning: None,
+            watermark: Watermark::MIN,
+            idle: false,
+            changed: false,
+            ended: false,
+        }
     }
 
     /// The next event; `None` if nothing can be read now.
     pub fn poll(&mut self) -> Option<GateEvent> {
         if self.ended {
             return None;
+        }
+        // What the last element changed besides the event it gave.
+        if let Some(event) = self.advance() {
+            return Some(event);
         }
         let count = self.channels.len();
         let mut looked = 0;
@@ -91,11 +105,13 @@ impl InputGate {
             }
             StreamElement::Watermark(w) => {
                 c.watermark = c.watermark.max(w);
-                self.advance_watermark()
+                self.changed = true;
+                self.advance()
             }
             StreamElement::WatermarkStatus { idle } => {
                 c.idle = idle;
-                self.advance_status().or_else(|| self.advance_watermark())
+                self.changed = true;
+                self.advance()
             }
             StreamElement::Barrier(barrier) => {
                 debug_assert!(self.aligning.is_none_or(|b| b.epoch == barrier.epoch), "channels deliver the same barriers");
@@ -106,11 +122,12 @@ impl InputGate {
             StreamElement::EndOfInput => {
                 c.ended = true;
                 c.watermark = WATERMARK_MAX;
+                self.changed = true;
                 if self.channels.iter().all(|c| c.ended) {
                     self.ended = true;
                     return Some(GateEvent::End);
                 }
-                self.aligned().or_else(|| self.advance_watermark())
+                self.aligned().or_else(|| self.advance())
             }
         }
     }
@@ -126,9 +143,25 @@ impl InputGate {
         Some(GateEvent::Barrier(barrier))
     }
 
-    /// The smallest watermark of the channels that are not idle; never goes back.
+    /// A new status, then a new watermark.
+    fn advance(&mut self) -> Option<GateEvent> {
+        if !self.changed {
+            return None;
+        }
+        let event = self.advance_status().or_else(|| self.advance_watermark());
+        self.changed = event.is_some();
+        event
+    }
+
+    /// The smallest watermark of the channels that are not idle; never goes back. A channel whose event time is over says nothing about the
+    /// others: while they are idle the watermark stays, and it is over only when it is over on all of them.
     fn advance_watermark(&mut self) -> Option<GateEvent> {
-        let min = self.channels.iter().filter(|c| !c.idle).map(|c| c.watermark).min()?;
+        let over = |c: &GateChannel| c.watermark == WATERMARK_MAX;
+        let min = if self.channels.iter().all(over) {
+            WATERMARK_MAX
+        } else {
+            self.channels.iter().filter(|c| !c.idle && !over(c)).map(|c| c.watermark).min()?
+        };
         (min > self.watermark).then(|| {
             self.watermark = min;
             GateEvent::Watermark(min)
@@ -136,7 +169,8 @@ impl InputGate {
     }
 
     fn advance_status(&mut self) -> Option<GateEvent> {
-        let idle = self.channels.iter().filter(|c| !c.ended).all(|c| c.idle);
+        let mut open = self.channels.iter().filter(|c| !c.ended).peekable();
+        let idle = open.peek().is_some() && open.all(|c| c.idle);
         (idle != self.idle).then(|| {
             self.idle = idle;
             GateEvent::Status { idle }

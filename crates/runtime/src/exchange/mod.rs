@@ -10,6 +10,8 @@ pub mod manager;
 pub mod partition;
 pub mod pool;
 mod splitter;
+#[cfg(test)]
+mod tests;
 
 pub use channel::Channel;
 pub use gate::{GateEvent, InputGate};

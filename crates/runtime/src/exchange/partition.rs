@@ -65,9 +65,16 @@ impl ResultPartition {
         let channels = self.channels.len();
         let sent = splitter.split(batch, channels, &mut |channel, share| self.offer(channel, share));
         self.splitter = splitter;
-        sent?;
+        sent
+    }
+
+    /// Sends what has waited for the linger.
+    ///
+    /// # Errors
+    /// 57014 if the task is cancelled meanwhile.
+    pub fn flush_due(&mut self) -> Result<()> {
         match self.since {
-            Some(since) if self.clock.monotonic() - since >= self.linger => self.flush(),
+            Some(since) if self.clock.monotonic().saturating_sub(since) >= self.linger => self.flush(),
             _ => Ok(()),
         }
     }
@@ -120,6 +127,7 @@ impl ResultPartition {
     fn send(&self, channel: usize, batch: ChangeBatch) -> Result<()> {
         let channel = &self.channels[channel];
         let mut bytes = batch.logical_bytes();
+        self.control.metrics.add_bytes_out(bytes);
         let mut batch = batch;
         loop {
             match channel.push(batch, bytes) {

@@ -37,7 +37,11 @@ impl NetworkBufferPool {
         if self.try_acquire(bytes) {
             return true;
         }
-        self.waiting.lock().push(waker.clone());
+        let mut waiting = self.waiting.lock();
+        if !waiting.iter().any(|w| w.is_same(waker)) {
+            waiting.push(waker.clone());
+        }
+        drop(waiting);
         // They may have come back between the two.
         self.try_acquire(bytes)
     }

@@ -2,7 +2,7 @@
 
 use arrow::array::{ArrayRef, UInt32Array};
 use millstream_graph::Partitioner;
-use millstream_types::{ChangeBatch, Error, KeyHasher, Result, key_group};
+use millstream_types::{ChangeBatch, Error, KeyGroup, KeyHasher, Result, key_group};
 
 /// What a partitioner keeps between batches.
 #[derive(Debug)]
@@ -53,37 +53,44 @@ impl Splitter {
                 let keys: Vec<ArrayRef> = columns.iter().map(|&c| ArrayRef::clone(batch.column(c))).collect();
                 let groups = hasher.key_groups(&keys, batch.num_rows())?;
                 let parallelism = u32::try_from(channels).map_err(Error::internal)?;
-                let targets: Vec<u32> = groups.iter().map(|g| key_group::subtask_of(*g, parallelism, *max_parallelism)).collect();
-                by_target(&batch, &targets, channels, send)
+                let target = |g: &KeyGroup| key_group::subtask_of(*g, parallelism, *max_parallelism) as usize;
+                by_target(&batch, &groups, &target, channels, send)
             }
         }
     }
 }
 
-/// One counting sort of the row numbers by target, then one `take` per target.
-fn by_target(batch: &ChangeBatch, targets: &[u32], channels: usize, send: &mut dyn FnMut(usize, ChangeBatch) -> Result<()>) -> Result<()> {
-    let mut ends = vec![0usize; channels + 1];
-    for &t in targets {
-        ends[t as usize + 1] += 1;
-    }
-    if let Some(only) = (0..channels).find(|&c| ends[c + 1] == targets.len()) {
+/// One counting sort of the row numbers by target, one `take` per column, then a slice per target. Rows keep their order.
+fn by_target(
+    batch: &ChangeBatch,
+    groups: &[KeyGroup],
+    target: &dyn Fn(&KeyGroup) -> usize,
+    channels: usize,
+    send: &mut dyn FnMut(usize, ChangeBatch) -> Result<()>,
+) -> Result<()> {
+    let Some((first, rest)) = groups.split_first() else { return Ok(()) };
+    let only = target(first);
+    if rest.iter().all(|g| g == first || target(g) == only) {
         return send(only, batch.clone());
     }
-    for c in 0..channels {
-        ends[c + 1] += ends[c];
+    let targets: Vec<usize> = groups.iter().map(target).collect();
+    let mut starts = vec![0usize; channels + 1];
+    for &t in &targets {
+        starts[t + 1] += 1;
     }
-    let starts = ends.clone();
-    let mut next = ends;
+    for c in 0..channels {
+        starts[c + 1] += starts[c];
+    }
+    let mut next = starts.clone();
     let mut order = vec![0u32; targets.len()];
-    for (row, &t) in (0u32..).zip(targets) {
-        order[next[t as usize]] = row;
-        next[t as usize] += 1;
+    for (row, &t) in (0u32..).zip(&targets) {
+        order[next[t]] = row;
+        next[t] += 1;
     }
-    let order = UInt32Array::from(order);
-    for c in 0..channels {
-        let len = starts[c + 1] - starts[c];
-        if len > 0 {
-            send(c, batch.take(&order.slice(starts[c], len))?)?;
+    let sorted = batch.take(&UInt32Array::from(order))?;
+    for (c, bounds) in starts.windows(2).enumerate() {
+        if bounds[1] > bounds[0] {
+            send(c, sorted.slice(bounds[0], bounds[1] - bounds[0]))?;
         }
     }
     Ok(())

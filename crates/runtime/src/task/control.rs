@@ -75,17 +75,17 @@ impl TaskControl {
 
     /// Waits for input.
     pub(crate) fn wait_for_input(&self, timeout: Option<Duration>) {
-        let before = self.clock.monotonic();
+        self.metrics.begin_idle(self.clock.monotonic());
         self.waker.wait(timeout);
-        self.metrics.add_idle(self.clock.monotonic() - before);
+        self.metrics.end_idle(self.clock.monotonic());
     }
 
     /// Waits for room downstream.
     pub(crate) fn wait_for_room(&self) -> Result<()> {
         self.check()?;
-        let before = self.clock.monotonic();
+        self.metrics.begin_backpressured(self.clock.monotonic());
         self.waker.wait(None);
-        self.metrics.add_backpressured(self.clock.monotonic() - before);
+        self.metrics.end_backpressured(self.clock.monotonic());
         self.check()
     }
 }

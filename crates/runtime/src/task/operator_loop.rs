@@ -14,6 +14,7 @@ pub(super) fn run(task: &Running, gate: &mut InputGate, head: &mut Link) -> Resu
             Some(GateEvent::Batch(input, batch)) => {
                 task.control.metrics.add_in(batch.num_rows());
                 head.batch(input, batch)?;
+                head.outputs().flush_due()?;
             }
             Some(GateEvent::Watermark(watermark)) => head.watermark(watermark)?,
             Some(GateEvent::Status { idle }) => head.outputs().status(idle)?,

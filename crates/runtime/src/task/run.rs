@@ -133,7 +133,7 @@ fn live(task: &Running, descriptor: TaskDeploymentDescriptor, services: &TaskSer
     task.control.metrics.start(services.clock.monotonic());
     task.emit(TaskEvent::StateChanged(ExecutionState::Initializing, None));
     let ended = catch_unwind(AssertUnwindSafe(|| work(task, descriptor, services)));
-    task.control.metrics.end(services.clock.monotonic());
+    task.control.metrics.end(services.clock.monotonic(), thread_cpu_time());
     let result = ended.unwrap_or_else(|panic| Err(Error::internal(format!("a task panicked: {}", panic_message(&*panic)))));
     let event = match result {
         Ok(()) => TaskEvent::StateChanged(ExecutionState::Finished, None),

@@ -23,6 +23,7 @@ pub(super) fn run(task: &Running, reader: &mut dyn SourceReader, outputs: &mut O
             SourcePoll::Batch(batch) => {
                 task.control.metrics.add_in(batch.num_rows());
                 outputs.batch(batch)?;
+                outputs.flush_due()?;
             }
             SourcePoll::Watermark(watermark) => outputs.watermark(watermark)?,
             SourcePoll::Pending { wake_after } => {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod job;
+mod topology;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -74,6 +75,8 @@ fn a_task_is_cancelled_while_it_waits_for_room() {
     let job = Job::run(&shuffle(1, 1, false), vec![endless], 0, 0, Behaviour::Block);
     job.wait_for_backpressure();
     job.cancel();
+    // The sink still blocks: what ends the source is the cancellation alone.
+    job.wait_until_sources_ended();
     job.release_sinks();
     let states: BTreeMap<_, _> = job.wait_until_ended();
     assert!(states.values().all(|s| *s == ExecutionState::Canceled), "{states:?}");
@@ -85,6 +88,6 @@ fn busy_idle_and_backpressured_time_sum_to_the_wall_time() {
     job.wait_until_finished(1);
     for (wall_us, m) in job.metrics() {
         let sum = m.busy_us + m.idle_us + m.backpressured_us;
-        assert!(sum <= wall_us && m.busy_us <= wall_us, "{m:?} in {wall_us}");
+        assert!(sum > 0 && sum <= wall_us && m.cpu_us > 0, "{m:?} in {wall_us}");
     }
 }

@@ -2,25 +2,26 @@
 
 mod names;
 mod state;
+mod store;
 
 use std::sync::Arc;
 
 use millstream_sql::catalog::ObjectDescriptor;
 use millstream_types::{Error, ObjectId, Result, SqlState};
-use parking_lot::RwLock;
 
 pub use names::{DEFAULT_DATABASE, DEFAULT_SCHEMA, QualifiedName, SYSTEM_SCHEMAS, parts};
 pub use state::CatalogState;
+pub use store::{CatalogStore, MemoryStore};
 
 /// The catalog of a server.
 #[derive(Debug)]
 pub struct Catalog {
-    state: RwLock<Arc<CatalogState>>,
+    store: Box<dyn CatalogStore>,
 }
 
 impl Default for Catalog {
     fn default() -> Self {
-        Catalog { state: RwLock::new(Arc::new(CatalogState::new())) }
+        Catalog { store: Box::new(MemoryStore::new(CatalogState::new())) }
     }
 }
 
@@ -38,15 +39,18 @@ pub struct Reservation {
 impl Catalog {
     /// The catalog as it is now.
     pub fn snapshot(&self) -> Arc<CatalogState> {
-        Arc::clone(&self.state.read())
+        self.store.load()
     }
 
-    fn change<T>(&self, change: impl FnOnce(&mut CatalogState) -> Result<T>) -> Result<T> {
-        let mut state = self.state.write();
-        let mut next = CatalogState::clone(&state);
-        let result = change(&mut next)?;
-        *state = Arc::new(next);
-        Ok(result)
+    fn change<T>(&self, change: impl Fn(&mut CatalogState) -> Result<T>) -> Result<T> {
+        loop {
+            let current = self.store.load();
+            let mut next = CatalogState::clone(&current);
+            let result = change(&mut next)?;
+            if self.store.compare_and_set(&current, next)? {
+                return Ok(result);
+            }
+        }
     }
 
     /// Takes a name for a new object: of two that want it at once, one gets it.
@@ -110,7 +114,7 @@ impl Reservation {
                 return Err(Error::new(SqlState::UNDEFINED_TABLE, format!("an object that \"{}\" needs was dropped", descriptor.name))
                     .with_detail(format!("It was {gone}.")));
             }
-            s.publish(descriptor);
+            s.publish(descriptor.clone());
             Ok(())
         })?;
         self.published = true;

@@ -23,7 +23,7 @@ mod parameter;
 mod portal;
 pub mod service;
 mod startup;
-mod types;
+pub(crate) mod types;
 
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ const NUMERIC: SqlType = SqlType::Numeric { precision: NUMERIC_MAX_PRECISION, sc
 
 /// The `pg_type` of a type. Arrays of arrays are arrays of more dimensions and have the innermost element's array type. A column of
 /// unknown type is text, as in PostgreSQL.
-pub(super) fn pg_type(sql_type: &SqlType) -> Type {
+pub(crate) fn pg_type(sql_type: &SqlType) -> Type {
     match sql_type {
         SqlType::Boolean => Type::BOOL,
         SqlType::SmallInt => Type::INT2,
@@ -78,7 +78,7 @@ pub(super) fn from_oid(oid: u32) -> Option<SqlType> {
 }
 
 /// `typlen`: bytes of a value, -1 for those of any length.
-pub(super) fn type_size(sql_type: &SqlType) -> i16 {
+pub(crate) fn type_size(sql_type: &SqlType) -> i16 {
     match sql_type {
         SqlType::Boolean => 1,
         SqlType::SmallInt => 2,
@@ -90,7 +90,7 @@ pub(super) fn type_size(sql_type: &SqlType) -> i16 {
 }
 
 /// `atttypmod`: precision and scale of numeric where they were given, else -1.
-pub(super) fn type_modifier(sql_type: &SqlType) -> i32 {
+pub(crate) fn type_modifier(sql_type: &SqlType) -> i32 {
     match sql_type {
         SqlType::Numeric { precision, scale } if *sql_type != NUMERIC => {
             // PostgreSQL keeps the scale in eleven bits, two's complement.

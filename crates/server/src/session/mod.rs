@@ -1,5 +1,7 @@
 //! Sessions: one client's settings, transaction and prepared statements. What statements do is in [`crate::statement`].
 
+mod deadline;
+mod functions;
 pub mod names;
 pub mod parameters;
 pub mod settings;
@@ -103,13 +105,9 @@ impl Session {
             ));
         }
         let timeout = self.settings.duration("statement_timeout");
-        let running = statement::execute(self, parsed);
-        let result = if timeout.is_zero() {
-            running.await
-        } else {
-            tokio::time::timeout(timeout, running)
-                .await
-                .unwrap_or_else(|_| Err(Error::new(SqlState::QUERY_CANCELED, "canceling statement due to statement timeout")))
+        let result = match functions::substitute(self, parsed) {
+            Ok(substituted) => deadline::run(timeout, statement::execute(self, substituted.as_ref().unwrap_or(parsed))).await,
+            Err(e) => Err(e),
         };
         if result.is_err() {
             self.fail_transaction();
@@ -131,11 +129,16 @@ impl QuerySession for Session {
     }
 
     async fn run(&mut self, statement: &Parsed) -> Result<Response> {
+        if parameters::count(&statement.statement) > 0 {
+            self.fail_transaction();
+            return Err(Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1"));
+        }
         self.execute_one(statement).await
     }
 
     fn prepare(&mut self, statement: Parsed, types: &[Option<SqlType>]) -> Result<Prepared> {
-        let described = statement::describe(self, &statement)?;
+        let substituted = functions::substitute(self, &statement)?;
+        let described = statement::describe(self, substituted.as_ref().unwrap_or(&statement))?;
         let mut params: Vec<SqlType> = types.iter().map(|t| t.clone().unwrap_or(SqlType::Unknown)).collect();
         let count = parameters::count(&statement.statement).max(params.len());
         params.resize(count, SqlType::Unknown);

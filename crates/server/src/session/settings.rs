@@ -14,6 +14,8 @@ enum Kind {
     Integer(i64, i64),
     /// Milliseconds without unit, or with one: `10ms`, `2 s`.
     Duration,
+    /// Bytes, with a unit: `64MiB`.
+    Bytes,
     /// One of these.
     OneOf(&'static [&'static str]),
 }
@@ -45,6 +47,7 @@ const SETTINGS: &[(&str, Kind, &str, &str)] = &[
     ("max_parallelism", Kind::Integer(1, limits::MAX_MAX_PARALLELISM as i64), "128", "key groups of new jobs"),
     ("merge_calcs", Kind::Bool, "on", "adjacent filters and projections of new jobs are one operator"),
     ("parallelism", Kind::Integer(1, 1024), "", "subtasks per operator of new jobs"),
+    ("query_memory", Kind::Bytes, "256MiB", "bytes that one statement may use; beyond it that statement ends with 53200"),
     ("search_path", Kind::Text, "public", "schemas where names without one are looked for"),
     ("server_version", Kind::OneOf(&["15.0"]), "15.0", "PostgreSQL version whose protocol is spoken"),
     ("server_version_num", Kind::OneOf(&["150000"]), "150000", "the same as a number"),
@@ -163,6 +166,11 @@ impl Settings {
         self.get(name).ok().and_then(|v| duration(&v)).unwrap_or_default()
     }
 
+    /// A size.
+    pub fn bytes(&self, name: &str) -> u64 {
+        self.get(name).ok().and_then(|v| v.parse::<bytesize::ByteSize>().ok()).map_or(0, |b| b.as_u64())
+    }
+
     /// The schemas of the search path, in order.
     pub fn search_path(&self) -> Vec<String> {
         let path = self.get("search_path").unwrap_or_default();
@@ -201,6 +209,10 @@ fn checked(name: &str, kind: Kind, value: &str) -> Result<String> {
         Kind::Duration => match duration(value) {
             Some(_) => Ok(value.trim().to_owned()),
             None => Err(wrong("milliseconds, or a number with a unit: 10ms, 2s".into())),
+        },
+        Kind::Bytes => match value.trim().parse::<bytesize::ByteSize>() {
+            Ok(_) => Ok(value.trim().to_owned()),
+            Err(_) => Err(wrong("a number with a unit: 64MiB, 1GB".into())),
         },
         Kind::OneOf(allowed) => match allowed.iter().find(|a| a.eq_ignore_ascii_case(value.trim())) {
             Some(found) => Ok((*found).to_owned()),

@@ -91,6 +91,7 @@ async fn databases(session: &mut Session, drop: &Drop) -> Result<()> {
             remove(session, &roots, true).await?;
         }
         session.db.catalog().drop_database(name)?;
+        session.db.forget(name);
     }
     Ok(())
 }

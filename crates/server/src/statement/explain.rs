@@ -2,11 +2,11 @@
 
 use millstream_cluster::execution_graph;
 use millstream_graph::{JobGraphGenerator, StreamGraph};
-use millstream_planner::{StreamPlan, bind_query, plan_job, plan_view};
+use millstream_planner::{bind_query, plan_job, plan_view};
 use millstream_sql::statement::{Explain, ExplainFormat, ExplainStage, ExplainTarget, SelectStatement, Statement};
 use millstream_types::{Error, JobId, Result, Schema, SqlType};
 
-use super::create::streaming_job;
+use super::create::{streaming_job, table};
 use super::options::JobSettings;
 use super::rows;
 use crate::pg::service::Response;
@@ -43,7 +43,7 @@ fn stage_text(session: &Session, statement: &Statement, stage: ExplainStage, for
     if stage == ExplainStage::Logical {
         return logical(session, statement, format, text);
     }
-    let graph = planned(session, statement, text)?.graph;
+    let graph = planned(session, statement, text)?;
     let job_graph = JobGraphGenerator::generate(&graph)?;
     Ok(match (stage, format) {
         (ExplainStage::StreamGraph, ExplainFormat::Text) => graph.to_string(),
@@ -112,10 +112,11 @@ fn logical(session: &Session, statement: &Statement, format: ExplainFormat, text
 }
 
 /// What a statement would run as a stream. A SELECT is shown as the view over it.
-fn planned(session: &Session, statement: &Statement, text: &str) -> Result<StreamPlan> {
+fn planned(session: &Session, statement: &Statement, text: &str) -> Result<StreamGraph> {
     let catalog = session.planner_catalog();
     let job = JobId(0);
-    match statement {
+    let plan = match statement {
+        Statement::CreateTable(s) => return table::graph(session, s, text),
         Statement::Query(query) => plan_view(&catalog, query, text, job, "query", &[], &JobSettings::new(session, &[])?.planner),
         Statement::CreateMaterializedView(s) => {
             let given: Vec<String> = s.columns.iter().map(|c| c.value.clone()).collect();
@@ -132,5 +133,6 @@ fn planned(session: &Session, statement: &Statement, text: &str) -> Result<Strea
             plan_job(&catalog, &inserts, text, job, "insert", &JobSettings::new(session, &[])?.planner)
         }
         _ => Err(Error::unsupported("EXPLAIN of this statement")),
-    }
+    };
+    Ok(plan?.graph)
 }

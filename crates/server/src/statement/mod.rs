@@ -1,5 +1,6 @@
 //! What statements do: one file per group. [`execute`] is the one exhaustive match.
 
+mod catalog_query;
 mod create;
 mod dml;
 mod drop;
@@ -7,12 +8,16 @@ mod explain;
 mod jobs;
 mod options;
 mod prepared;
+mod qualify;
 mod query;
+mod query_memory;
+mod relation_scan;
 mod returning;
 mod rows;
 mod scan;
 mod set;
 mod show;
+mod source_scan;
 pub(crate) mod transaction;
 
 use millstream_sql::Parsed;
@@ -38,28 +43,19 @@ pub(crate) fn command(tag: impl Into<String>) -> Response {
 /// Runs a statement.
 pub(crate) async fn execute(session: &mut Session, parsed: &Parsed) -> Result<Response> {
     let text = &parsed.text;
+    if let Some(definition) = definition(&parsed.statement) {
+        session.no_transaction_block(definition)?;
+    }
     match &parsed.statement {
-        Statement::CreateTable(s) => {
-            session.no_transaction_block("CREATE TABLE")?;
-            create::table::run(session, s, text).await
-        }
+        Statement::CreateTable(s) => create::table::run(session, s, text).await,
         Statement::CreateSource(s) => create::source::run(session, s, text),
         Statement::CreateSink(s) => create::sink::run(session, s, text),
         Statement::CreateView(s) => create::view::run(session, s, text),
-        Statement::CreateMaterializedView(s) => {
-            session.no_transaction_block("CREATE MATERIALIZED VIEW")?;
-            create::materialized_view::run(session, s, text).await
-        }
-        Statement::CreateStreamingJob(s) => {
-            session.no_transaction_block("CREATE STREAMING JOB")?;
-            create::streaming_job::run(session, s, text).await
-        }
+        Statement::CreateMaterializedView(s) => create::materialized_view::run(session, s, text).await,
+        Statement::CreateStreamingJob(s) => create::streaming_job::run(session, s, text).await,
         Statement::CreateDatabase(s) => create::namespace::database(session, s),
         Statement::CreateSchema(s) => create::namespace::schema(session, s),
-        Statement::Drop(s) => {
-            session.no_transaction_block("DROP")?;
-            drop::run(session, s).await
-        }
+        Statement::Drop(s) => drop::run(session, s).await,
         Statement::PauseJob(name) => jobs::pause(session, name).await,
         Statement::ResumeJob(name) => jobs::resume(session, name).await,
         Statement::CancelJob(name) => jobs::cancel(session, name).await,
@@ -89,11 +85,31 @@ pub(crate) async fn execute(session: &mut Session, parsed: &Parsed) -> Result<Re
     }
 }
 
+/// The name of a statement that changes the catalog or jobs: it takes effect at once and cannot be rolled back.
+fn definition(statement: &Statement) -> Option<&'static str> {
+    Some(match statement {
+        Statement::CreateTable(_) => "CREATE TABLE",
+        Statement::CreateSource(_) => "CREATE SOURCE",
+        Statement::CreateSink(_) => "CREATE SINK",
+        Statement::CreateView(_) => "CREATE VIEW",
+        Statement::CreateMaterializedView(_) => "CREATE MATERIALIZED VIEW",
+        Statement::CreateStreamingJob(_) => "CREATE STREAMING JOB",
+        Statement::CreateDatabase(_) => "CREATE DATABASE",
+        Statement::CreateSchema(_) => "CREATE SCHEMA",
+        Statement::Drop(_) => "DROP",
+        Statement::PauseJob(_) => "PAUSE STREAMING JOB",
+        Statement::ResumeJob(_) => "RESUME STREAMING JOB",
+        Statement::CancelJob(_) => "CANCEL STREAMING JOB",
+        _ => return None,
+    })
+}
+
 /// What a statement takes and gives, without running it.
 pub(crate) fn describe(session: &Session, parsed: &Parsed) -> Result<Described> {
     let text = &parsed.text;
     let rows = |schema: Schema| Described { columns: Some(schema), ..Described::default() };
     Ok(match &parsed.statement {
+        Statement::Query(s) if catalog_query::is_one(session, &s.query) => catalog_query::describe(session, s, text)?,
         Statement::Query(s) => {
             let bound = millstream_planner::bind_query(&session.planner_catalog(), &s.query, text)?;
             Described { params: bound.params, columns: Some(bound.schema) }

@@ -13,12 +13,20 @@ use millstream_sql::statement::SelectStatement;
 use millstream_types::{Error, ObjectId, Result, SqlState};
 
 use super::scan::Scans;
+use super::{catalog_query, query_memory};
 use crate::pg::service::Response;
 use crate::session::{Session, names};
 
 pub(super) async fn run(session: &mut Session, select: &SelectStatement, text: &str) -> Result<Response> {
     if let Some(emit) = &select.emit {
         return Err(Error::unsupported(format!("{} outside a streaming query", emit.to_string().trim())));
+    }
+    if let Some(lock) = select.query.locks.first() {
+        return Err(Error::unsupported(lock.to_string())
+            .with_hint("UPDATE and DELETE lock what they change; transactions find conflicts at COMMIT"));
+    }
+    if catalog_query::is_one(session, &select.query) {
+        return catalog_query::run(session, select, text).await;
     }
     let bound = bind_query(&session.planner_catalog(), &select.query, text)?;
     let lease = lease(session, &bound.relations).await?;
@@ -75,11 +83,10 @@ pub(super) async fn stream(
     text: &str,
 ) -> Result<SendableRecordBatchStream> {
     let scans = Scans::new(session, lease.clone());
-    scans.read_sources(&bound.plan).await?;
     let plan = batch::with_rows(bound.plan, &|relation, with_hidden| scans.provider(relation, with_hidden))?;
     let state = session.db.batch();
     let physical = state.create_physical_plan(&plan).await.map_err(|e| from_datafusion_in(text, e))?;
-    let rows = execute_stream(physical, state.task_ctx()).map_err(|e| from_datafusion_in(text, e))?;
+    let rows = execute_stream(physical, query_memory::task_context(session)).map_err(|e| from_datafusion_in(text, e))?;
     let schema = bound.schema.to_arrow();
     let target = Arc::clone(&schema);
     let held = rows.map(move |batch| {
@@ -103,10 +110,18 @@ pub(super) async fn collect(
     lease: Option<Arc<ReadLease>>,
     text: &str,
 ) -> Result<Vec<arrow::array::RecordBatch>> {
+    let limit = query_memory::limit(session);
     let mut rows = stream(session, bound, lease, text).await?;
-    let mut batches = vec![];
+    let (mut batches, mut bytes) = (vec![], 0);
     while let Some(batch) = rows.next().await {
-        batches.push(batch.map_err(|e| from_datafusion_in(text, e))?);
+        let batch = batch.map_err(|e| from_datafusion_in(text, e))?;
+        bytes += batch.get_array_memory_size();
+        if bytes > limit {
+            return Err(Error::new(SqlState::OUT_OF_MEMORY, "out of memory")
+                .with_detail(format!("A statement may use {limit} bytes (query_memory)."))
+                .with_hint("change fewer rows at once, or SET query_memory"));
+        }
+        batches.push(batch);
     }
     Ok(batches)
 }

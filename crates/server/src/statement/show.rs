@@ -1,6 +1,8 @@
 //! SHOW.
 
+use millstream_sql::catalog::ColumnDescriptor;
 use millstream_sql::statement::{ObjectType, Show, ShowObjects};
+use millstream_types::sql_type::{NUMERIC_DEFAULT_SCALE, NUMERIC_MAX_PRECISION};
 use millstream_types::{Error, Result, Schema, SqlState, SqlType};
 
 use super::rows;
@@ -40,12 +42,7 @@ fn content(session: &Session, show: &Show) -> Result<SystemRows> {
             let mut shown = text(&["name", "type", "nullable", "default"]);
             for c in object.kind.columns() {
                 let nullable = if c.not_null { "no" } else { "yes" };
-                shown.push(vec![
-                    c.column.name.as_str().into(),
-                    c.column.sql_type.to_string().into(),
-                    nullable.into(),
-                    c.default.clone().into(),
-                ]);
+                shown.push(vec![c.column.name.as_str().into(), type_name(c).into(), nullable.into(), c.default.clone().into()]);
             }
             Ok(shown)
         }
@@ -86,6 +83,17 @@ fn list(session: &Session, objects: &ShowObjects) -> Result<SystemRows> {
         }
     }
     Ok(shown)
+}
+
+/// The type as it was declared: with the length of a varchar, and numeric without digits where none were given.
+fn type_name(column: &ColumnDescriptor) -> String {
+    match (&column.column.sql_type, column.max_chars) {
+        (_, Some(most)) => format!("character varying({most})"),
+        (SqlType::Numeric { precision, scale }, _) if (*precision, *scale) == (NUMERIC_MAX_PRECISION, NUMERIC_DEFAULT_SCALE) => {
+            "numeric".into()
+        }
+        (sql_type, None) => sql_type.to_string(),
+    }
 }
 
 /// LIKE with `%` and `_`.

@@ -1,19 +1,31 @@
 //! System relations: `ms_catalog`, `pg_catalog` and `information_schema`, computed when they are read.
 
+mod information_schema;
 mod ms_catalog;
+mod pg_catalog;
 mod table;
 
 use std::sync::Arc;
 
 use datafusion::datasource::MemTable;
+use datafusion::prelude::SessionContext;
 use millstream_functions::from_datafusion;
 use millstream_planner::{PlannerRelation, RelationKind};
 use millstream_types::{ObjectId, Result, Schema};
 
+use crate::catalog::Catalog;
 use crate::database::Database;
 pub(crate) use ms_catalog::{job_cells, job_columns, own_jobs};
 pub(crate) use table::Rows as SystemRows;
 use table::Rows;
+
+/// A context for queries of `pg_catalog`, one per database.
+///
+/// # Errors
+/// XX000 if it cannot be made.
+pub(crate) fn catalog_context(catalog: &Arc<Catalog>, database: &str) -> Result<SessionContext> {
+    pg_catalog::context(catalog, database)
+}
 
 /// Where system relations come from.
 pub(crate) struct Source {
@@ -32,6 +44,7 @@ impl Source {
         };
         let rows: Option<Rows> = match schema {
             "ms_catalog" => ms_catalog::rows(self, name)?,
+            "information_schema" => information_schema::rows(&self.db.catalog().snapshot(), &self.database, name),
             _ => None,
         };
         rows.map(|r| r.into_relation(name)).transpose()

@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
+use arrow::array::{
+    ArrayRef, BooleanArray, Float32Array, Int16Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
+    TimestampMicrosecondArray, new_null_array,
+};
+use arrow::datatypes::Int16Type;
 use millstream_types::{Column, Result, Schema, SqlType};
 
 /// A value of a system relation.
@@ -11,8 +15,22 @@ pub(crate) enum Cell {
     Null,
     Text(String),
     Number(i64),
+    Bool(bool),
+    Float(f32),
     /// Microseconds since 1970-01-01 UTC.
     Time(i64),
+    /// An array.
+    Numbers(Vec<i64>),
+}
+
+impl Cell {
+    fn float(&self) -> Option<f32> {
+        if let Cell::Float(v) = self { Some(*v) } else { None }
+    }
+
+    fn number(&self) -> Option<i64> {
+        if let Cell::Number(v) = self { Some(*v) } else { None }
+    }
 }
 
 impl From<&str> for Cell {
@@ -24,6 +42,18 @@ impl From<&str> for Cell {
 impl From<String> for Cell {
     fn from(v: String) -> Self {
         Cell::Text(v)
+    }
+}
+
+impl From<bool> for Cell {
+    fn from(v: bool) -> Self {
+        Cell::Bool(v)
+    }
+}
+
+impl From<i32> for Cell {
+    fn from(v: i32) -> Self {
+        Cell::Number(i64::from(v))
     }
 }
 
@@ -73,7 +103,16 @@ impl Rows {
         let columns = self.schema.columns.iter().enumerate().map(|(i, c)| {
             let cells = self.rows.iter().map(|r| r.get(i).unwrap_or(&Cell::Null));
             let array: ArrayRef = match c.sql_type {
-                SqlType::BigInt => Arc::new(cells.map(|c| if let Cell::Number(v) = c { Some(*v) } else { None }).collect::<Int64Array>()),
+                SqlType::BigInt => Arc::new(cells.map(Cell::number).collect::<Int64Array>()),
+                SqlType::Boolean => Arc::new(cells.map(|c| if let Cell::Bool(v) = c { Some(*v) } else { None }).collect::<BooleanArray>()),
+                SqlType::Integer => Arc::new(cells.map(|c| c.number().and_then(|v| i32::try_from(v).ok())).collect::<Int32Array>()),
+                SqlType::SmallInt => Arc::new(cells.map(|c| c.number().and_then(|v| i16::try_from(v).ok())).collect::<Int16Array>()),
+                SqlType::Real => Arc::new(cells.map(Cell::float).collect::<Float32Array>()),
+                SqlType::Array(ref element) if **element == SqlType::SmallInt => {
+                    let lists = cells.map(|c| if let Cell::Numbers(v) = c { Some(v.iter().map(|n| i16::try_from(*n).ok())) } else { None });
+                    Arc::new(ListArray::from_iter_primitive::<Int16Type, _, _>(lists))
+                }
+                SqlType::Array(_) => new_null_array(&c.sql_type.to_arrow(), self.rows.len()),
                 SqlType::TimestampTz => {
                     let times = cells.map(|c| if let Cell::Time(v) = c { Some(*v) } else { None });
                     Arc::new(times.collect::<TimestampMicrosecondArray>().with_timezone("UTC"))

@@ -41,7 +41,7 @@ fn schema() -> Schema {
     Schema::new(vec![Column::new("key", SqlType::BigInt), Column::new("epoch", SqlType::BigInt)])
 }
 
-fn node(id: u64, spec: OperatorSpec, parallelism: u32) -> StreamNode {
+pub(super) fn node(id: u64, spec: OperatorSpec, parallelism: u32) -> StreamNode {
     StreamNode {
         id: OperatorId(id),
         spec,
@@ -55,30 +55,35 @@ fn node(id: u64, spec: OperatorSpec, parallelism: u32) -> StreamNode {
     }
 }
 
+pub(super) fn source() -> OperatorSpec {
+    let (name, connector) = ("in".into(), "script".into());
+    OperatorSpec::Source(SourceSpec { name, connector, options: BTreeMap::new(), schema: schema(), projection: vec![0, 1] })
+}
+
+pub(super) fn sink() -> OperatorSpec {
+    OperatorSpec::Sink(SinkSpec { name: "out".into(), connector: "collect".into(), options: BTreeMap::new(), columns: schema().columns })
+}
+
+pub(super) fn calc() -> OperatorSpec {
+    let projection = vec![ScalarExpr::column(0, SqlType::BigInt), ScalarExpr::column(1, SqlType::BigInt)];
+    OperatorSpec::Calc(CalcSpec { filter: None, projection })
+}
+
+pub(super) fn edge(source: u64, target: u64, partitioner: Partitioner) -> StreamEdge {
+    StreamEdge { source: OperatorId(source), target: OperatorId(target), input: 0, partitioner }
+}
+
+pub(super) fn job_graph(nodes: Vec<StreamNode>, edges: Vec<StreamEdge>, chaining: bool) -> JobGraph {
+    let graph = StreamGraph { version: STREAM_GRAPH_VERSION, job: JobId(1), name: "test".into(), chaining, nodes, edges };
+    JobGraphGenerator::generate(&graph).unwrap()
+}
+
 /// Source -> Calc -HASH-> Calc -> Sink.
 pub(super) fn shuffle(sources: u32, sinks: u32, chaining: bool) -> JobGraph {
-    let source =
-        SourceSpec { name: "in".into(), connector: "script".into(), options: BTreeMap::new(), schema: schema(), projection: vec![0, 1] };
-    let sink = SinkSpec { name: "out".into(), connector: "collect".into(), options: BTreeMap::new(), columns: schema().columns };
-    let calc = || {
-        let projection = vec![ScalarExpr::column(0, SqlType::BigInt), ScalarExpr::column(1, SqlType::BigInt)];
-        OperatorSpec::Calc(CalcSpec { filter: None, projection })
-    };
-    let edge = |source, target, partitioner| StreamEdge { source: OperatorId(source), target: OperatorId(target), input: 0, partitioner };
-    let graph = StreamGraph {
-        version: STREAM_GRAPH_VERSION,
-        job: JobId(1),
-        name: "test".into(),
-        chaining,
-        nodes: vec![
-            node(1, OperatorSpec::Source(source), sources),
-            node(2, calc(), sources),
-            node(3, calc(), sinks),
-            node(4, OperatorSpec::Sink(sink), sinks),
-        ],
-        edges: vec![edge(1, 2, Partitioner::Forward), edge(2, 3, Partitioner::Hash { columns: vec![0] }), edge(3, 4, Partitioner::Forward)],
-    };
-    JobGraphGenerator::generate(&graph).unwrap()
+    let nodes = vec![node(1, source(), sources), node(2, calc(), sources), node(3, calc(), sinks), node(4, sink(), sinks)];
+    let hash = Partitioner::Hash { columns: vec![0] };
+    let edges = vec![edge(1, 2, Partitioner::Forward), edge(2, 3, hash), edge(3, 4, Partitioner::Forward)];
+    job_graph(nodes, edges, chaining)
 }
 
 #[derive(Default)]
@@ -119,6 +124,9 @@ impl TaskListener for Shared {
         }
     }
 }
+
+/// No test takes nearly as long: one that does hangs.
+const HANGS_AFTER: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// The listener and the connectors are one shared thing; this is its face as connectors.
 struct Connectors(Arc<Shared>);
@@ -278,14 +286,17 @@ impl Job {
                 handles.push(Task::spawn(descriptor(graph, index, subtask, linger_ms), services.clone(), listener).unwrap());
             }
         }
-        let sources = (0..graph.vertices[0].parallelism).map(|s| attempt(graph, 0, s)).collect();
+        let sources = graph.vertices.iter().enumerate().filter(|(_, v)| v.inputs.is_empty());
+        let sources = sources.flat_map(|(i, v)| (0..v.parallelism).map(move |s| attempt(graph, i, s))).collect();
         Job { handles, sources, shared, network, started }
     }
 
     fn wait(&self, until: impl Fn(&Seen) -> bool) {
         let mut seen = self.shared.seen.lock();
         while !until(&seen) {
-            self.shared.changed.wait(&mut seen);
+            let waited = self.shared.changed.wait_for(&mut seen, HANGS_AFTER);
+            let metrics = || self.handles.iter().map(|h| (h.attempt().to_string(), h.metrics())).collect::<Vec<_>>();
+            assert!(!waited.timed_out(), "hangs: {:?} {:?}", seen.states, metrics());
         }
     }
 
@@ -315,16 +326,20 @@ impl Job {
         self.shared.seen.lock().failure.clone().unwrap()
     }
 
-    /// Until a source has found no room: its output has stopped growing because the sink is blocked with a row in hand.
+    /// Until a source waits for room.
     pub(super) fn wait_for_backpressure(&self) {
         self.wait(|seen| seen.states.values().all(|s| *s == ExecutionState::Running) && seen.states.len() == self.handles.len());
-        while self.handles.iter().all(|h| h.metrics().records_out == 0) {
+        while !self.handles.iter().any(|h| self.sources.contains(&h.attempt()) && h.metrics().backpressured_us > 0) {
             std::thread::yield_now();
         }
     }
 
     pub(super) fn cancel(&self) {
         self.handles.iter().for_each(TaskHandle::cancel);
+    }
+
+    pub(super) fn wait_until_sources_ended(&self) {
+        self.wait(|seen| self.sources.iter().all(|s| seen.states.get(s).is_some_and(|s| s.is_terminal())));
     }
 
     pub(super) fn release_sinks(&self) {

@@ -6,7 +6,7 @@ use millstream_sql::catalog::{ColumnDescriptor, MaterializedViewDescriptor, Obje
 use millstream_sql::statement::{CreateMaterializedView, Statement};
 use millstream_types::{JobId, Result};
 
-use super::{HalfMade, check_upstream, descriptor, done, reserve};
+use super::{HalfMade, cause, check_upstream, descriptor, done, reserve};
 use crate::pg::service::Response;
 use crate::session::Session;
 use crate::statement::dependencies;
@@ -18,7 +18,7 @@ pub(in crate::statement) async fn run(session: &mut Session, create: &CreateMate
     let Some(reservation) = reserve(session, &create.name, create.if_not_exists)? else { return Ok(done("MATERIALIZED VIEW")) };
     let job = JobId(reservation.id.0);
     let plan = plan_view(&session.planner_catalog(), &create.query, text, job, &reservation.name.name, &given, &settings.planner)?;
-    check_upstream(session, &plan.upstream)?;
+    let _rows_so_far = check_upstream(session, &plan.upstream).await?;
     let options = JobOptions {
         relation: Some(reservation.id),
         upstream: plan.upstream.iter().map(|o| JobId(o.0)).collect(),
@@ -39,7 +39,7 @@ pub(in crate::statement) async fn run(session: &mut Session, create: &CreateMate
     let jobs = session.db.cluster().jobs();
     jobs.submit(plan.graph, settings.job_options(options)).await?;
     if !session.settings.bool("background_ddl") {
-        jobs.wait_backfill(job).await?;
+        jobs.wait_backfill(job).await.map_err(|e| cause(session, job, e))?;
     }
     reservation.publish(object)?;
     half_made.keep();

@@ -10,6 +10,7 @@ pub(super) mod streaming_job;
 pub(super) mod table;
 pub(super) mod view;
 
+use millstream_cluster::{Isolation, ReadLease};
 use millstream_sql::catalog::{ObjectDescriptor, ObjectKind};
 use millstream_sql::statement::Statement;
 use millstream_types::{Error, JobId, ObjectId, Result, SqlState};
@@ -86,8 +87,9 @@ impl Drop for HalfMade {
     }
 }
 
-/// Objects that a streaming query reads must run.
-fn check_upstream(session: &Session, upstream: &[ObjectId]) -> Result<()> {
+/// Objects that a streaming query reads must run. What was written to them before is in the version that the new job starts from, which
+/// the lease keeps until the job runs.
+async fn check_upstream(session: &Session, upstream: &[ObjectId]) -> Result<Option<ReadLease>> {
     for id in upstream {
         let overview = session.db.cluster().jobs().overview(JobId(id.0));
         let Some(job) =
@@ -102,7 +104,19 @@ fn check_upstream(session: &Session, upstream: &[ObjectId]) -> Result<()> {
             None => error,
         });
     }
-    Ok(())
+    let jobs: Vec<JobId> = upstream.iter().map(|id| JobId(id.0)).collect();
+    let epochs = session.db.cluster().epochs();
+    match epochs.read(&jobs, Isolation::StrictSerializable).await {
+        Ok(lease) => Ok(Some(lease)),
+        // Paused, or still taking in its first rows: the new job starts with what is there and follows.
+        Err(e) if e.state() == SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// What a job failed with, or else the error of waiting for it.
+fn cause(session: &Session, job: JobId, error: Error) -> Error {
+    session.db.cluster().jobs().overview(job).and_then(|o| o.cause).unwrap_or(error)
 }
 
 fn done(what: &str) -> Response {

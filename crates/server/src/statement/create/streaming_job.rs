@@ -19,7 +19,7 @@ pub(in crate::statement) async fn run(session: &mut Session, create: &CreateStre
     let Some(reservation) = reserve(session, &create.name, create.if_not_exists)? else { return Ok(done("STREAMING JOB")) };
     let job = JobId(reservation.id.0);
     let plan = plan_job(&session.planner_catalog(), &inserts, text, job, &reservation.name.name, &settings.planner)?;
-    check_upstream(session, &plan.upstream)?;
+    let _rows_so_far = check_upstream(session, &plan.upstream).await?;
     let options = JobOptions {
         upstream: plan.upstream.iter().map(|o| JobId(o.0)).collect(),
         external: plan.external,

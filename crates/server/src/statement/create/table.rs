@@ -1,6 +1,7 @@
 //! CREATE TABLE: a job of its own that keeps what the log says.
 
 use millstream_cluster::{JobKind, JobOptions, TableInfo};
+use millstream_graph::StreamGraph;
 use millstream_planner::dml::{InsertTarget, bind_insert};
 use millstream_planner::plan_table;
 use millstream_sql::catalog::{ObjectKind, TableDescriptor};
@@ -67,4 +68,12 @@ fn check_defaults(session: &Session, table: &TableDescriptor, text: &str) -> Res
         defaults: table.columns.iter().map(|c| c.default.clone()).collect(),
     };
     bind_insert(&session.planner_catalog(), &insert.insert, text, &target).map(drop)
+}
+
+/// The graph that CREATE TABLE would run, for EXPLAIN.
+pub(in crate::statement) fn graph(session: &Session, create: &CreateTable, text: &str) -> Result<StreamGraph> {
+    let (columns, key) = definition::columns(&create.definition, text)?;
+    let table = TableDescriptor::new(columns, key);
+    let settings = JobSettings::new(session, &[])?;
+    plan_table(JobId(0), &create.name.to_string(), &table.stored_schema(), &table.primary_key, &settings.planner)
 }

@@ -10,6 +10,7 @@ use super::{descriptor, done, reserve};
 use crate::pg::service::Response;
 use crate::session::Session;
 use crate::statement::dependencies;
+use crate::statement::qualify::qualified;
 
 pub(in crate::statement) fn run(session: &mut Session, create: &CreateView, text: &str) -> Result<Response> {
     if create.or_replace {
@@ -19,7 +20,7 @@ pub(in crate::statement) fn run(session: &mut Session, create: &CreateView, text
     let given: Vec<String> = create.columns.iter().map(|c| c.value.clone()).collect();
     let names = view_columns(&bound.schema, &given)?;
     let columns = names.into_iter().zip(&bound.schema.columns).map(|(n, c)| ColumnDescriptor::new(Column::new(n, c.sql_type.clone())));
-    let kind = ObjectKind::View(ViewDescriptor { columns: columns.collect(), query: create.query.to_string() });
+    let kind = ObjectKind::View(ViewDescriptor { columns: columns.collect(), query: qualified(session, &create.query)?.to_string() });
     let depends_on = dependencies(session, &create.query.query)?;
     let Some(reservation) = reserve(session, &create.name, false)? else { return Ok(done("VIEW")) };
     let object = descriptor(session, &reservation, &Statement::CreateView(create.clone()), depends_on, kind)?;
