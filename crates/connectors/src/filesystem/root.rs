@@ -118,8 +118,13 @@ impl Root {
         if path.is_empty() {
             return self.dir.try_clone().map_err(|e| failed(".", e));
         }
-        self.dir.create_dir_all(path).map_err(|e| failed(path, e))?;
-        self.dir.open_dir(path).map_err(|e| failed(path, e))
+        match self.dir.open_dir(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                self.dir.create_dir_all(path).map_err(|e| failed(path, e))?;
+                self.dir.open_dir(path).map_err(|e| failed(path, e))
+            }
+            dir => dir.map_err(|e| failed(path, e)),
+        }
     }
 
     /// The files that `path` means, in order of their names: itself, those of a directory that are not hidden, or those that match.

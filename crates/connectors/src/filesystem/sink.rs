@@ -127,8 +127,7 @@ impl FileWriter {
             match rustix::fs::renameat_with(&self.dir, &hidden, &self.dir, &name, RenameFlags::NOREPLACE) {
                 Ok(()) => {
                     // The name itself must be on the disk, too.
-                    let dir = self.dir.try_clone().map_err(|e| failed(&name, e))?;
-                    return dir.into_std_file().sync_all().map_err(|e| failed(&name, e));
+                    return self.dir.open(".").and_then(|dir| dir.sync_all()).map_err(|e| failed(&name, e));
                 }
                 Err(rustix::io::Errno::EXIST) if self.one_file.is_none() => {}
                 Err(rustix::io::Errno::EXIST) => return Err(exists(&self.config.path)),
