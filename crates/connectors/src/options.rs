@@ -79,6 +79,15 @@ impl<'a> Options<'a> {
         self.values.get(name).map(|(_, value)| *value)
     }
 
+    /// The value of an option that must be given.
+    ///
+    /// # Errors
+    /// 22023.
+    pub(crate) fn required(&self, name: &str) -> Result<&'a str> {
+        let missing = || Error::new(SqlState::INVALID_PARAMETER_VALUE, format!("option \"{name}\" is missing"));
+        self.text(name).ok_or_else(missing)
+    }
+
     /// A whole number; `_` may group digits.
     ///
     /// # Errors
@@ -93,6 +102,19 @@ impl<'a> Options<'a> {
         match value.trim().replace('_', "").parse::<u64>() {
             Ok(n) if range.contains(&n) => Ok(Some(n)),
             _ => Err(self.wrong(name, wanted)),
+        }
+    }
+
+    /// A boolean in one of PostgreSQL's spellings.
+    ///
+    /// # Errors
+    /// 22023.
+    pub(crate) fn boolean(&self, name: &str) -> Result<Option<bool>> {
+        let Some(value) = self.text(name) else { return Ok(None) };
+        match value.trim().to_ascii_lowercase().as_str() {
+            "true" | "t" | "yes" | "on" | "1" => Ok(Some(true)),
+            "false" | "f" | "no" | "off" | "0" => Ok(Some(false)),
+            _ => Err(self.wrong(name, "true or false")),
         }
     }
 
@@ -120,6 +142,21 @@ impl<'a> Options<'a> {
         let Some(value) = self.text(name) else { return Ok(None) };
         let parsed = humantime::parse_duration(value.trim()).ok().filter(|d| !d.is_zero());
         parsed.map(Some).ok_or_else(|| self.wrong(name, "a time such as '10s' or '500ms'"))
+    }
+
+    /// One ASCII character.
+    ///
+    /// # Errors
+    /// 22023.
+    pub(crate) fn character(&self, name: &str) -> Result<Option<u8>> {
+        match self.text(name) {
+            None => Ok(None),
+            Some("\\t") => Ok(Some(b'\t')),
+            Some(value) => match value.as_bytes() {
+                [one] if one.is_ascii() && !matches!(one, b'\n' | b'\r' | 0) => Ok(Some(*one)),
+                _ => Err(self.wrong(name, "one ASCII character")),
+            },
+        }
     }
 
     /// The error for a value that is not what the option takes.
@@ -228,8 +265,9 @@ mod tests {
         assert_eq!((error.state(), error.message()), (SqlState::INVALID_PARAMETER_VALUE, "invalid value for option \"events\": \"-3\""));
         assert_eq!(error.hint(), Some("It must be a whole number from 1 to 9."));
         let options = Options::new("x", &raw, &KNOWN).unwrap();
-        assert!(options.duration("events").is_err());
+        assert!(options.boolean("events").is_err() && options.duration("events").is_err() && options.character("events").is_err());
         assert_eq!(options.choice("events", &[("a", 1), ("b", 2)]).unwrap_err().hint(), Some("It must be one of 'a', 'b'."));
+        assert_eq!(options.required("seed").unwrap_err().message(), "option \"seed\" is missing");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use millstream_types::{Column, Error, Result, Schema, SqlState};
 
 use crate::blackhole::{self, BlackholeWriter};
 use crate::datagen::{DatagenConfig, DatagenReader};
+use crate::filesystem::{self, FileReader, FileWriter};
 use crate::nexmark::{NexmarkConfig, NexmarkReader};
 use crate::options::nearest;
 use crate::print::{self, PrintWriter};
@@ -41,16 +42,19 @@ pub struct SinkProperties {
 enum SourceKind {
     Datagen,
     Nexmark,
+    Filesystem,
 }
 
 #[derive(Clone, Copy)]
 enum SinkKind {
     Blackhole,
     Print,
+    Filesystem,
 }
 
-const SOURCES: [(&str, SourceKind); 2] = [("datagen", SourceKind::Datagen), ("nexmark", SourceKind::Nexmark)];
-const SINKS: [(&str, SinkKind); 2] = [("blackhole", SinkKind::Blackhole), ("print", SinkKind::Print)];
+const SOURCES: [(&str, SourceKind); 3] =
+    [("datagen", SourceKind::Datagen), ("filesystem", SourceKind::Filesystem), ("nexmark", SourceKind::Nexmark)];
+const SINKS: [(&str, SinkKind); 3] = [("blackhole", SinkKind::Blackhole), ("filesystem", SinkKind::Filesystem), ("print", SinkKind::Print)];
 
 fn find<T: Copy>(what: &str, list: &[(&str, T)], connector: &str) -> Result<T> {
     let name = connector.trim().to_ascii_lowercase();
@@ -91,6 +95,7 @@ impl ConnectorRegistry {
                 let config = NexmarkConfig::parse(options)?;
                 (config.schema(declared)?, config.is_bounded())
             }
+            SourceKind::Filesystem => filesystem::check_source(options, declared, &self.file_roots)?,
         };
         Ok(SourceProperties { schema, bounded, append_only: true })
     }
@@ -99,12 +104,14 @@ impl ConnectorRegistry {
     ///
     /// # Errors
     /// As [`ConnectorRegistry::validate_source`].
-    pub fn validate_sink(&self, connector: &str, options: &BTreeMap<String, String>, _columns: &[Column]) -> Result<SinkProperties> {
-        match find("sink", &SINKS, connector)? {
+    pub fn validate_sink(&self, connector: &str, options: &BTreeMap<String, String>, columns: &[Column]) -> Result<SinkProperties> {
+        let kind = find("sink", &SINKS, connector)?;
+        match kind {
             SinkKind::Blackhole => blackhole::check(options)?,
             SinkKind::Print => print::check(options)?,
+            SinkKind::Filesystem => filesystem::check_sink(options, columns, &self.file_roots)?,
         }
-        Ok(SinkProperties { append_only: false })
+        Ok(SinkProperties { append_only: matches!(kind, SinkKind::Filesystem) })
     }
 }
 
@@ -113,6 +120,7 @@ impl ConnectorProvider for ConnectorRegistry {
         Ok(match find("source", &SOURCES, &spec.connector)? {
             SourceKind::Datagen => Box::new(DatagenReader::new(spec, ctx)?),
             SourceKind::Nexmark => Box::new(NexmarkReader::new(spec, ctx)?),
+            SourceKind::Filesystem => Box::new(FileReader::new(spec, ctx, &self.file_roots)?),
         })
     }
 
@@ -123,6 +131,7 @@ impl ConnectorProvider for ConnectorRegistry {
                 Box::new(BlackholeWriter::new(ctx))
             }
             SinkKind::Print => Box::new(PrintWriter::new(spec, ctx)?),
+            SinkKind::Filesystem => Box::new(FileWriter::new(spec, ctx, &self.file_roots)?),
         })
     }
 }

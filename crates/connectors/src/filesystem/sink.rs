@@ -1,0 +1,208 @@
+//! Files that appear whole or not at all: written under a hidden name, renamed at a barrier.
+//!
+//! A directory gets one file per subtask and roll. A barrier rolls when there are enough rows or bytes, or when the last roll is long
+//! enough ago, so rows can be seen up to `roll_interval` and one barrier after they came. A single file appears at the end. What a killed
+//! process leaves are hidden files, removed by the next attempt of the same subtask.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use millstream_graph::SinkSpec;
+use millstream_runtime::connector::{SinkContext, SinkWriter};
+use millstream_types::{Barrier, ChangeBatch, Clock, Epoch, Error, Result, Schema, SqlState};
+use rustix::fs::RenameFlags;
+
+use super::config::SinkConfig;
+use super::encode::{Encoder, check_types};
+use super::root::{Location, failed};
+
+/// Names tried for a file before giving up.
+const MAX_NAMES: u32 = 1_000;
+
+/// Writes one subtask's rows.
+pub struct FileWriter {
+    config: SinkConfig,
+    schema: SchemaRef,
+    dir: Dir,
+    /// The name, if the sink is one file.
+    one_file: Option<String>,
+    /// Job, vertex and subtask: the part of names that no other writer has.
+    owner: String,
+    part: Option<Part>,
+    /// Files started.
+    sequence: u32,
+    epoch: Epoch,
+    clock: Arc<dyn Clock>,
+    last_roll: Duration,
+}
+
+/// The file that is being written.
+struct Part {
+    hidden: String,
+    encoder: Encoder,
+    rows: u64,
+    bytes: u64,
+}
+
+impl FileWriter {
+    /// A writer below a root; makes the directory.
+    ///
+    /// # Errors
+    /// 42704, 22023 for options, 42501 outside the roots, 0A000 for one file at a higher parallelism, 42710 if that file is there already.
+    pub fn new(spec: &SinkSpec, ctx: &SinkContext, roots: &[PathBuf]) -> Result<Self> {
+        let config = SinkConfig::parse(&spec.options)?;
+        check_types(config.format, &spec.columns)?;
+        let location = Location::parse(&config.path, roots)?;
+        let root = location.open(true)?;
+        let path = Path::new(location.path());
+        let name = path.file_name().and_then(|n| n.to_str()).filter(|_| config.is_one_file()).map(ToString::to_string);
+        let parent = if name.is_some() { path.parent().unwrap_or(Path::new("")) } else { path };
+        let dir = root.make_dir(&parent.to_string_lossy())?;
+        if let Some(name) = &name {
+            if ctx.parallelism > 1 {
+                return Err(Error::unsupported(format!("one file written by {} subtasks", ctx.parallelism))
+                    .with_hint("Give a directory as path, or set parallelism to 1."));
+            }
+            if dir.symlink_metadata(name).is_ok() {
+                return Err(exists(&config.path));
+            }
+        }
+        let vertex = ctx.attempt.vertex;
+        let owner = format!("{}-{}-{}", vertex.job, vertex.vertex, ctx.subtask);
+        remove_left(&dir, &hidden_prefix(&owner));
+        Ok(FileWriter {
+            schema: Schema::new(spec.columns.clone()).to_arrow(),
+            config,
+            dir,
+            one_file: name,
+            owner,
+            part: None,
+            sequence: 0,
+            epoch: 0,
+            clock: Arc::clone(&ctx.clock),
+            last_roll: Duration::ZERO,
+        })
+    }
+
+    fn part(&mut self) -> Result<&mut Part> {
+        let part = match self.part.take() {
+            Some(part) => part,
+            None => self.start()?,
+        };
+        Ok(self.part.insert(part))
+    }
+
+    fn start(&mut self) -> Result<Part> {
+        self.sequence += 1;
+        let hidden = format!("{}{}", hidden_prefix(&self.owner), self.sequence);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600);
+        let file = self.dir.open_with(&hidden, &options).map_err(|e| failed(&hidden, e))?.into_std();
+        let encoder = Encoder::new(file, self.config.format, self.config.csv, &self.schema);
+        Ok(Part { encoder: encoder.map_err(|e| self.context(e))?, hidden, rows: 0, bytes: 0 })
+    }
+
+    fn context(&self, error: Error) -> Error {
+        error.context(format!("sink to \"{}\"", self.config.path))
+    }
+
+    /// Ends the file and gives it its name, which must be new.
+    fn publish(&mut self) -> Result<()> {
+        let Some(part) = self.part.take() else { return Ok(()) };
+        self.last_roll = self.clock.monotonic();
+        let hidden = part.hidden;
+        part.encoder.finish().map_err(|e| self.context(e))?;
+        for attempt in 0..MAX_NAMES {
+            let name = match &self.one_file {
+                Some(name) => name.clone(),
+                None => {
+                    let ending = self.config.format.ending();
+                    format!("part-{}-{:012}-{}.{ending}", self.owner, self.epoch, self.sequence + attempt)
+                }
+            };
+            match rustix::fs::renameat_with(&self.dir, &hidden, &self.dir, &name, RenameFlags::NOREPLACE) {
+                Ok(()) => {
+                    // The name itself must be on the disk, too.
+                    return self.dir.open(".").and_then(|dir| dir.sync_all()).map_err(|e| failed(&name, e));
+                }
+                Err(rustix::io::Errno::EXIST) if self.one_file.is_none() => {}
+                Err(rustix::io::Errno::EXIST) => return Err(exists(&self.config.path)),
+                Err(e) => return Err(failed(&name, e.into())),
+            }
+        }
+        Err(exists(&self.config.path))
+    }
+}
+
+fn exists(path: &str) -> Error {
+    Error::new(SqlState::DUPLICATE_OBJECT, format!("file \"{path}\" already exists"))
+        .with_hint("A sink never overwrites a file: remove it first.")
+}
+
+fn hidden_prefix(owner: &str) -> String {
+    format!(".part-{owner}-")
+}
+
+/// Removes what an earlier attempt left.
+fn remove_left(dir: &Dir, prefix: &str) {
+    let Ok(entries) = dir.entries() else { return };
+    for name in entries.flatten().filter_map(|e| e.file_name().into_string().ok()).filter(|n| n.starts_with(prefix)) {
+        if let Err(error) = dir.remove_file(&name) {
+            tracing::warn!(target: "millstream::filesystem", file = name, %error, "cannot remove what an earlier attempt left");
+        }
+    }
+}
+
+impl SinkWriter for FileWriter {
+    fn write(&mut self, batch: &ChangeBatch) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let rows = RecordBatch::try_new(SchemaRef::clone(&self.schema), batch.rows().columns().to_vec())?;
+        let part = self.part()?;
+        part.rows += rows.num_rows() as u64;
+        match part.encoder.write(&rows) {
+            Ok(bytes) => part.bytes += bytes,
+            Err(e) => return Err(self.context(e)),
+        }
+        Ok(())
+    }
+
+    fn on_barrier(&mut self, barrier: &Barrier) -> Result<()> {
+        self.epoch = barrier.epoch;
+        let Some(part) = self.part.as_ref().filter(|_| self.one_file.is_none()) else { return Ok(()) };
+        let now = self.clock.monotonic();
+        let full = part.rows >= self.config.roll_rows || part.bytes >= self.config.roll_bytes;
+        if full || self.last_roll.is_zero() || now >= self.last_roll + self.config.roll_interval {
+            self.publish()?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        if self.one_file.is_some() {
+            self.part()?;
+        }
+        self.publish()
+    }
+
+    fn appends_only(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for FileWriter {
+    fn drop(&mut self) {
+        if let Some(part) = self.part.take() {
+            let hidden = part.hidden.clone();
+            drop(part);
+            if let Err(error) = self.dir.remove_file(&hidden) {
+                tracing::warn!(target: "millstream::filesystem", file = hidden, %error, "cannot remove an unfinished file");
+            }
+        }
+    }
+}
