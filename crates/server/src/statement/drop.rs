@@ -1,11 +1,14 @@
 //! DROP: dependents first, all or nothing.
 
+use std::sync::Arc;
+
 use millstream_sql::catalog::{ObjectDescriptor, ObjectKind};
 use millstream_sql::statement::{Drop, ObjectType};
 use millstream_types::{Error, JobId, ObjectId, Result, SqlState};
 
 use super::command;
 use crate::catalog::{DEFAULT_DATABASE, parts};
+use crate::database::Database;
 use crate::pg::service::{Response, Severity};
 use crate::session::Session;
 
@@ -62,13 +65,24 @@ async fn remove(session: &mut Session, roots: &[ObjectId], cascade: bool) -> Res
         );
     }
     session.db.catalog().remove(&all)?;
-    for object in all.iter().filter_map(|id| state.object(*id)) {
-        if matches!(object.kind, ObjectKind::Table(_) | ObjectKind::MaterializedView(_) | ObjectKind::StreamingJob(_)) {
-            session.db.cluster().tables().drop_table(object.id);
-            session.db.cluster().jobs().drop(JobId(object.id.0)).await?;
+    let has_job = |o: &&Arc<ObjectDescriptor>| {
+        matches!(o.kind, ObjectKind::Table(_) | ObjectKind::MaterializedView(_) | ObjectKind::StreamingJob(_))
+    };
+    let gone = all.iter().filter_map(|id| state.object(*id)).filter(has_job).map(|o| o.id).collect();
+    end_jobs(Arc::clone(&session.db), gone).await
+}
+
+/// Ends the jobs of objects that have no names any more. Goes on when the statement is given up: nobody could ask for it again.
+#[allow(clippy::disallowed_methods)]
+async fn end_jobs(db: Arc<Database>, ids: Vec<ObjectId>) -> Result<()> {
+    let ending = tokio::spawn(async move {
+        for id in ids {
+            db.cluster().tables().drop_table(id);
+            db.cluster().jobs().drop(JobId(id.0)).await?;
         }
-    }
-    Ok(())
+        Ok(())
+    });
+    ending.await.map_err(Error::internal)?
 }
 
 async fn databases(session: &mut Session, drop: &Drop) -> Result<()> {

@@ -7,6 +7,7 @@ use millstream_sql::statement::{Explain, ExplainFormat, ExplainStage, ExplainTar
 use millstream_types::{Error, JobId, Result, Schema, SqlType};
 
 use super::create::{streaming_job, table};
+use super::dml::change;
 use super::options::JobSettings;
 use super::rows;
 use crate::pg::service::Response;
@@ -25,7 +26,7 @@ pub(super) fn run(session: &Session, explain: &Explain, text: &str) -> Result<Re
     }
     let ExplainTarget::Statement(statement) = &explain.target else { return Err(Error::unsupported("EXPLAIN JOB")) };
     let stages = match (explain.stages.as_slice(), statement.as_ref()) {
-        ([], Statement::Query(_) | Statement::Insert(_)) => vec![ExplainStage::Logical],
+        ([], Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)) => vec![ExplainStage::Logical],
         ([], _) => vec![ExplainStage::StreamGraph],
         (stages, _) => stages.to_vec(),
     };
@@ -97,6 +98,8 @@ fn logical(session: &Session, statement: &Statement, format: ExplainFormat, text
             let inserts = s.body.inserts().iter().map(|i| streaming_job::insert(session, i)).collect::<Result<Vec<_>>>()?;
             inserts.iter().map(|(query, _, _)| select(query)).collect::<Result<Vec<_>>>()?
         }
+        Statement::Update(s) => vec![change::plan_update(session, s, text)?],
+        Statement::Delete(s) => vec![change::plan_delete(session, s, text)?],
         Statement::Insert(s) => match &s.insert.source {
             Some(query) => vec![select(&SelectStatement { query: query.clone(), emit: s.emit })?],
             None => return Err(Error::unsupported("EXPLAIN of INSERT DEFAULT VALUES")),

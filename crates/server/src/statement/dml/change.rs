@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{Delete, FromTable, SelectItem, TableFactor, TableWithJoins, Update};
 use millstream_cluster::TableLocks;
+use millstream_planner::BoundQuery;
 use millstream_planner::dml::{BoundChange, bind_delete, bind_update};
 use millstream_types::{Error, Result, Schema, SqlState};
 
@@ -28,6 +29,18 @@ pub(in crate::statement) fn describe_delete(session: &Session, delete: &Delete, 
 fn described(session: &Session, target: &Target, bound: BoundChange, items: Option<&[SelectItem]>, text: &str) -> Result<Described> {
     let columns = items.map(|r| returning::schema(session, &target.relation, r, text)).transpose()?;
     Ok(Described { params: bound.query.params, columns })
+}
+
+/// The rows that UPDATE or DELETE would change, for EXPLAIN.
+pub(in crate::statement) fn plan_update(session: &Session, update: &Update, text: &str) -> Result<BoundQuery> {
+    let target = named(session, &update.table)?;
+    Ok(bind_update(&session.planner_catalog(), update, text, &target.relation)?.query)
+}
+
+/// As [`plan_update`].
+pub(in crate::statement) fn plan_delete(session: &Session, delete: &Delete, text: &str) -> Result<BoundQuery> {
+    let target = named(session, delete_target(delete)?)?;
+    Ok(bind_delete(&session.planner_catalog(), delete, text, &target.relation)?.query)
 }
 
 pub(in crate::statement) async fn update(session: &mut Session, update: &Update, text: &str) -> Result<Response> {
