@@ -123,6 +123,8 @@ pub(crate) fn check_assignable(from: &SqlType, literal: bool, column: &Column) -
     if fits {
         return Ok(());
     }
+    // Whole numbers are narrowed later.
+    let from = if literal && *from == SqlType::BigInt { &SqlType::Integer } else { from };
     let message = format!("column \"{}\" is of type {to} but expression is of type {from}", column.name);
     Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint("you will need to rewrite or cast the expression"))
 }

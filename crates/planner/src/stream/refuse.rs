@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr as DfExpr, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr, Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, TableFactor, TableWithJoins, Visit, Visitor,
+    Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr, Query, Select, SetExpr, SetOperator, SetQuantifier,
+    Spanned, TableFactor, TableWithJoins, Visit, Visitor,
 };
 use millstream_functions::{from_datafusion, is_time_dependent, is_volatile, registry};
 use millstream_sql::position_of;
