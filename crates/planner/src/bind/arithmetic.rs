@@ -28,7 +28,7 @@ pub(super) fn plan(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResu
     match op {
         Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq | Op::Spaceship => {
             let name = op.to_string();
-            let both = unify(vec![left, right], schema, &|l, r| undefined_operator(&name, l, r))?;
+            let both = unify(vec![narrow(left), narrow(right)], schema, &|l, r| undefined_operator(&name, l, r))?;
             let (left, right) = pair(both)?;
             Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
         }
@@ -81,6 +81,7 @@ fn operands(op: ArithmeticOp, left: Expr, right: Expr, schema: &DFSchema) -> Res
 
 /// `||` over text: NULL if either side is. Anything that is no array joins in as its text.
 fn concat(left: Expr, right: Expr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
+    let (left, right) = (narrow(left), narrow(right));
     let (l, r) = (sql_type_of(&left, schema)?, sql_type_of(&right, schema)?);
     let other = |t: &SqlType| matches!(category(t), Category::Array | Category::Bytes | Category::Row);
     if other(&l) || other(&r) {
@@ -92,7 +93,7 @@ fn concat(left: Expr, right: Expr, schema: &DFSchema) -> Result<PlannerResult<Ra
     }
     let as_text = |e: Expr, t: &SqlType| match t {
         SqlType::Text => e,
-        _ => Expr::ScalarFunction(ScalarFunction::new_udf(cast_udf(&SqlType::Text), vec![narrow(e)])),
+        _ => Expr::ScalarFunction(ScalarFunction::new_udf(cast_udf(&SqlType::Text), vec![e])),
     };
     Ok(PlannerResult::Planned(call("ms_concat", vec![as_text(left, &l), as_text(right, &r)])?))
 }

@@ -36,8 +36,8 @@ async fn insert(sql: &str) -> Result<Vec<String>> {
 #[tokio::test]
 async fn inserted_rows() {
     for (sql, expected) in [
-        ("INSERT INTO orders VALUES (1, 'x', 2, true, 0.5)", vec!["1|x|2|t|0.5"]),
-        ("INSERT INTO orders VALUES ('1', 5, '2', 'yes', '0.5'), (2, 'y', NULL, NULL, 1)", vec!["1|5|2|t|0.5", "2|y|NULL|NULL|1"]),
+        ("INSERT INTO orders VALUES (1, 'x', 2, true, 0.5)", vec!["1|x|2|true|0.5"]),
+        ("INSERT INTO orders VALUES ('1', 5, '2', 'yes', '0.5'), (2, 'y', NULL, NULL, 1)", vec!["1|5|2|true|0.5", "2|y|NULL|NULL|1"]),
         ("INSERT INTO orders (amount, id) VALUES (2.5, 1)", vec!["1|nowhere|3|NULL|NULL"]),
         ("INSERT INTO orders (id, amount, city) VALUES (1, DEFAULT, DEFAULT)", vec!["1|nowhere|42|NULL|NULL"]),
         ("INSERT INTO orders VALUES (1)", vec!["1|nowhere|42|NULL|NULL"]),
@@ -81,12 +81,12 @@ async fn changed_rows() {
     let Statement::Update(update) = statement(sql) else { panic!("{sql}") };
     let bound = bind_update(&catalog(), &update, sql, &table).unwrap();
     assert_eq!(bound.old_columns, 5);
-    assert_eq!(rows(bound.query.plan, sql).await.unwrap(), ["1|a|10|t|1.5|1|z|11|t|1.5"]);
+    assert_eq!(rows(bound.query.plan, sql).await.unwrap(), ["1|a|10|true|1.5|1|z|11|true|1.5"]);
 
     let sql = "DELETE FROM orders WHERE amount IS NULL";
     let Statement::Delete(delete) = statement(sql) else { panic!("{sql}") };
     let bound = bind_delete(&catalog(), &delete, sql, &table).unwrap();
-    assert_eq!(rows(bound.query.plan, sql).await.unwrap(), ["2|b|NULL|f|NaN"]);
+    assert_eq!(rows(bound.query.plan, sql).await.unwrap(), ["2|b|NULL|false|NaN"]);
 
     for (sql, state) in [
         ("UPDATE orders SET nothing = 1", "42703"),

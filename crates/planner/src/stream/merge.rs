@@ -2,14 +2,14 @@
 
 use millstream_graph::{CalcSpec, ScalarExpr};
 
-/// `outer` over the output of `inner` as one Calc over the input of `inner`. `None` if `outer` filters (its condition must not see rows
-/// that `inner` drops), or if something that costs would be computed twice.
+/// `outer` over the output of `inner` as one Calc over the input of `inner`. `None` if both filter (the condition of `outer` must not see
+/// rows that `inner` drops), or if something that costs would be computed twice.
 pub(super) fn merge(outer: &CalcSpec, inner: &CalcSpec) -> Option<CalcSpec> {
-    if outer.filter.is_some() {
+    if outer.filter.is_some() && inner.filter.is_some() {
         return None;
     }
     let mut uses = vec![0_usize; inner.projection.len()];
-    for expr in &outer.projection {
+    for expr in outer.projection.iter().chain(&outer.filter) {
         expr.visit_columns(&mut |i| uses[i] += 1);
     }
     let free = |e: &ScalarExpr| matches!(e, ScalarExpr::Column { .. } | ScalarExpr::Literal(_));
@@ -17,7 +17,8 @@ pub(super) fn merge(outer: &CalcSpec, inner: &CalcSpec) -> Option<CalcSpec> {
         return None;
     }
     let projection = outer.projection.iter().map(|e| substitute(e, &inner.projection)).collect();
-    Some(CalcSpec { filter: inner.filter.clone(), projection })
+    let filter = outer.filter.as_ref().map(|f| substitute(f, &inner.projection));
+    Some(CalcSpec { filter: filter.or_else(|| inner.filter.clone()), projection })
 }
 
 /// The expression with columns replaced by what they are.
@@ -70,6 +71,14 @@ mod tests {
         assert_eq!(merged.filter, Some(positive.clone()));
 
         assert_eq!(merge(&CalcSpec { filter: None, projection: vec![add(0, 1), add(0, 2)] }, &inner), None);
-        assert_eq!(merge(&CalcSpec { filter: Some(positive), projection: vec![add(1, 1)] }, &inner), None);
+        let filtering = CalcSpec { filter: Some(positive), projection: vec![add(1, 1)] };
+        assert_eq!(merge(&filtering, &inner), None);
+        let columns =
+            CalcSpec { filter: None, projection: vec![ScalarExpr::column(5, SqlType::Integer), ScalarExpr::column(2, SqlType::Integer)] };
+        let merged = merge(&filtering, &columns).unwrap();
+        assert_eq!(
+            (merged.filter.unwrap().to_string(), merged.projection[0].to_string()),
+            ("$5 IS NOT NULL".into(), "ms_add($2, 1)".into())
+        );
     }
 }

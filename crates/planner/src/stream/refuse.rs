@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::{Expr as DfExpr, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{
-    Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr, Query, Select, SetExpr, SetOperator, SetQuantifier,
-    Spanned, TableFactor, TableWithJoins, Visit, Visitor,
+    Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr, LimitClause, Query, Select, SetExpr, SetOperator,
+    SetQuantifier, Spanned, TableFactor, TableWithJoins, Visit, Visitor,
 };
 use millstream_functions::{from_datafusion, is_time_dependent, is_volatile, registry};
 use millstream_sql::position_of;
@@ -158,7 +158,8 @@ impl Visitor for Refusals<'_> {
             return self.at("ORDER BY", order);
         }
         if let Some(limit) = &query.limit_clause {
-            return self.at("LIMIT", limit);
+            let only_offset = matches!(limit, LimitClause::LimitOffset { limit: None, offset: Some(_), .. });
+            return self.at(if only_offset { "OFFSET" } else { "LIMIT" }, limit);
         }
         if let Some(fetch) = &query.fetch {
             return self.at("FETCH", fetch);
