@@ -53,6 +53,7 @@ pub(crate) const FUNCTIONS: &[Function] = functions! {
     "repeat": (Text, Int4) -> Text => pad::repeat;
     "replace": (Text, Text, Text) -> Text => replace;
     "translate": (Text, Text, Text) -> Text => translate;
+    "ms_concat": (Text, Text) -> Text => join;
     "concat": (Any; variadic) -> Text => concat;
     "concat_ws": (Text, Any; variadic) -> Text => concat_ws;
 };
@@ -170,6 +171,16 @@ fn replace(args: &Args) -> Result<ArrayRef> {
             }
             out.push_str(piece);
         }
+        Ok(())
+    })
+}
+
+/// `||`: NULL if either side is.
+fn join(args: &Args) -> Result<ArrayRef> {
+    let (s, t) = (args.lane::<StringArray>(0)?, args.lane::<StringArray>(1)?);
+    args.map_text(|row, out| {
+        out.push_str(s.get(row));
+        out.push_str(t.get(row));
         Ok(())
     })
 }

@@ -81,16 +81,27 @@ impl Context {
             return Err(Error::new(SqlState::STATEMENT_TOO_COMPLEX, format!("views are nested deeper than {MAX_VIEW_DEPTH} levels")));
         }
         self.depth.set(self.depth.get() + 1);
-        let parsed = millstream_sql::parse_query(query)?;
-        let plan = super::to_plan(self, &parsed.query, query);
+        let plan = millstream_sql::parse_query(query).and_then(|parsed| super::to_plan(self, &parsed.query, query));
         self.depth.set(self.depth.get() - 1);
-        let plan = plan?;
+        let plan = plan.map_err(|e| without_position(&e))?;
         let columns = plan.schema().columns().into_iter().zip(names);
         let renamed = columns.map(|(c, name)| datafusion::logical_expr::Expr::Column(c).alias(name)).collect::<Vec<_>>();
         LogicalPlanBuilder::from(plan)
             .project(renamed)
             .and_then(LogicalPlanBuilder::build)
             .map_err(|e| millstream_functions::from_datafusion_in(query, e))
+    }
+}
+
+/// A position in a view's text means nothing in the statement's.
+fn without_position(e: &Error) -> Error {
+    let mut error = Error::new(e.state(), e.message());
+    if let Some(detail) = e.detail() {
+        error = error.with_detail(detail);
+    }
+    match e.hint() {
+        Some(hint) => error.with_hint(hint),
+        None => error,
     }
 }
 

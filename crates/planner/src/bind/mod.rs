@@ -7,6 +7,7 @@ mod expr_planner;
 mod output_names;
 mod rules;
 mod table_functions;
+mod types;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use millstream_types::{Error, ObjectId, Result, Schema, SqlState, SqlType};
 
 use crate::catalog::{PlannerCatalog, RelationSource};
 pub(crate) use context::Context;
-pub(crate) use rules::analyzer_rules;
+pub(crate) use rules::{analyzer_rules, final_casts};
 
 /// A query that was bound.
 #[derive(Debug, Clone)]
@@ -53,12 +54,31 @@ pub fn bind_query(catalog: &Arc<dyn PlannerCatalog>, query: &Query, text: &str) 
 /// The unanalyzed plan of a query.
 pub(crate) fn to_plan(context: &Context, query: &Query, text: &str) -> Result<LogicalPlan> {
     let planner = SqlToRel::new_with_options(context, parser_options());
-    let statement = SqlStatement::Query(Box::new(query.clone()));
+    let statement = SqlStatement::Query(Box::new(output_names::prepare(query)));
     planner.sql_statement_to_plan(statement).map_err(|e| {
-        // The catalog's own error, unless DataFusion only asked in vain before it found a WITH query of that name.
-        let error = context.take_error().unwrap_or_else(|| from_datafusion_in(text, e));
+        // DataFusion asks the catalog for names of WITH queries too: its error counts only where it stopped the planning.
+        let error = worded(from_datafusion_in(text, e));
+        let error = if error.state() == SqlState::INTERNAL_ERROR { context.take_error().unwrap_or(error) } else { error };
         if error.position().is_some() { error } else { located(error, query, text) }
     })
+}
+
+/// PostgreSQL's words for a WHERE that is no condition and for a column that is not grouped.
+fn worded(error: Error) -> Error {
+    if error.state() == SqlState::GROUPING_ERROR
+        && let Some(column) = error.message().split_once("column \"").and_then(|(_, rest)| rest.split('"').next())
+    {
+        let message = format!("column \"{column}\" must appear in the GROUP BY clause or be used in an aggregate function");
+        let worded = Error::new(SqlState::GROUPING_ERROR, message);
+        return match error.position() {
+            Some(position) => worded.with_position(position),
+            None => worded,
+        };
+    }
+    match error.message().split_once("non-boolean predicate").and_then(|(_, rest)| rest.rsplit_once("returning ")) {
+        Some((_, found)) => Error::new(SqlState::DATATYPE_MISMATCH, format!("argument of WHERE must be type boolean, not type {found}")),
+        None => error,
+    }
 }
 
 /// The error with the position of the relation that it names.
@@ -145,3 +165,6 @@ fn relations(plan: &LogicalPlan) -> datafusion::common::Result<Vec<ObjectId>> {
     })?;
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use millstream_types::{Column, Error, Result, SqlState};
 
-use super::check_assignable;
+use super::{check_assignable, is_literal};
 use crate::BoundQuery;
 use crate::bind::{Context, finish, to_plan};
 use crate::catalog::{PlannerCatalog, PlannerRelation};
@@ -132,10 +132,9 @@ pub(super) fn cast_new(
         let expr = datafusion::logical_expr::Expr::Column(column);
         projection.push(match i.checked_sub(old).and_then(|n| columns.get(n)) {
             Some(target) => {
-                check_assignable(&millstream_types::SqlType::from_arrow(field.data_type())?, target)?;
-                let to = target.sql_type.to_arrow();
+                check_assignable(&millstream_types::SqlType::from_arrow(field.data_type())?, is_literal(&plan, i), target)?;
                 // Also where types are equal now: analysis may still narrow a literal.
-                datafusion::logical_expr::cast(expr, to).alias(name)
+                datafusion::logical_expr::cast(expr, target.sql_type.to_arrow()).alias(name)
             }
             None => expr,
         });

@@ -7,7 +7,7 @@ use datafusion::logical_expr::Expr;
 use datafusion::sql::planner::{PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Insert, Query, SetExpr, Value as SqlValue};
 use millstream_functions::from_datafusion_in;
-use millstream_types::{Column, Error, Result, SqlState};
+use millstream_types::{Column, Error, Result, SqlState, SqlType};
 
 use super::assign_with;
 use crate::BoundQuery;
@@ -95,8 +95,9 @@ fn is_default(value: &SqlExpr) -> bool {
     matches!(value, SqlExpr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 
-/// A string, or a number for a column of numbers.
+/// A string, or a number for a column of numbers or texts.
 fn is_literal_of(value: &SqlExpr, column: &Column) -> bool {
     let SqlExpr::Value(v) = value else { return false };
-    matches!(v.value, SqlValue::SingleQuotedString(_)) || (matches!(v.value, SqlValue::Number(..)) && column.sql_type.is_numeric())
+    let takes_number = column.sql_type.is_numeric() || column.sql_type == SqlType::Text;
+    matches!(v.value, SqlValue::SingleQuotedString(_)) || (matches!(v.value, SqlValue::Number(..)) && takes_number)
 }

@@ -39,7 +39,7 @@ pub(crate) fn assign_with(
         let expr = match places.iter().position(|p| *p == i) {
             Some(source) => {
                 let from = plan.schema().field(source).data_type();
-                check_assignable(&SqlType::from_arrow(from)?, column)?;
+                check_assignable(&SqlType::from_arrow(from)?, is_literal(&plan, source), column)?;
                 // Also where types are equal now: analysis may still narrow a literal. A cast to its own type goes away there.
                 cast(Expr::Column(columns[source].clone()), to)
             }
@@ -75,20 +75,59 @@ fn places(target: &[Column], given: &[String], name: &str, columns: usize) -> Re
     Ok(if given.is_empty() { (0..columns).collect() } else { places })
 }
 
-/// PostgreSQL's assignment casts: text literals go anywhere, numbers among each other, everything into text.
-pub(crate) fn check_assignable(from: &SqlType, column: &Column) -> Result<()> {
+fn unalias(expr: &Expr) -> &Expr {
+    if let Expr::Alias(alias) = expr { unalias(&alias.expr) } else { expr }
+}
+
+/// True if a column of a query is written as constants only: a string there is of no type yet.
+pub(crate) fn is_literal(plan: &LogicalPlan, column: usize) -> bool {
+    fn constant(expr: &Expr) -> bool {
+        match expr {
+            Expr::Literal(..) => true,
+            Expr::Alias(alias) => constant(&alias.expr),
+            Expr::Cast(cast) => constant(&cast.expr),
+            Expr::Placeholder(parameter) => parameter.field.is_none(),
+            Expr::ScalarFunction(call) => call.name().starts_with("ms_") && call.args.iter().all(constant),
+            _ => false,
+        }
+    }
+    match plan {
+        LogicalPlan::Projection(projection) => match projection.expr.get(column).map(unalias) {
+            Some(Expr::Column(inner)) => {
+                let at = projection.input.schema().index_of_column(inner);
+                at.is_ok_and(|i| is_literal(&projection.input, i))
+            }
+            Some(expr) => constant(expr),
+            None => false,
+        },
+        LogicalPlan::Values(values) => values.values.iter().all(|row| row.get(column).is_some_and(constant)),
+        LogicalPlan::Sort(sort) => is_literal(&sort.input, column),
+        LogicalPlan::Limit(limit) => is_literal(&limit.input, column),
+        _ => false,
+    }
+}
+
+/// PostgreSQL's assignment casts: constant texts go anywhere, numbers among each other, everything into text.
+pub(crate) fn check_assignable(from: &SqlType, literal: bool, column: &Column) -> Result<()> {
     let to = &column.sql_type;
     let temporal = |t: &SqlType| matches!(t, SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz);
     let fits = from == to
         || *from == SqlType::Unknown
-        || *from == SqlType::Text
+        || (*from == SqlType::Text && literal)
         || *to == SqlType::Text
         || (from.is_numeric() && to.is_numeric())
         || (temporal(from) && temporal(to))
+        || matches!((from, to), (SqlType::Timestamp | SqlType::TimestampTz, SqlType::Time))
+        || matches!((from, to), (SqlType::Time, SqlType::Interval) | (SqlType::Interval, SqlType::Time))
         || matches!((from, to), (SqlType::Array(_), SqlType::Array(_)) | (SqlType::Row(_), SqlType::Row(_)));
     if fits {
         return Ok(());
     }
+    // Whole numbers are narrowed later.
+    let from = if literal && *from == SqlType::BigInt { &SqlType::Integer } else { from };
     let message = format!("column \"{}\" is of type {to} but expression is of type {from}", column.name);
     Err(Error::new(SqlState::DATATYPE_MISMATCH, message).with_hint("you will need to rewrite or cast the expression"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,9 @@ use millstream_types::{Error, Result, SqlType};
 
 use super::expression::scalar;
 
+/// The aggregates that can follow changes.
+pub(super) const NAMES: [&str; 8] = ["count", "sum", "avg", "min", "max", "bool_and", "bool_or", "string_agg"];
+
 /// What a GROUP BY computes before and while grouping.
 pub(super) struct Grouping {
     /// Key expressions over the input.

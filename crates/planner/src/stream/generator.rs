@@ -3,11 +3,15 @@
 //! UNION ALL has no operator: its inputs become several edges into the next one. Edges between equal parallelism are FORWARD, except
 //! into a GROUP BY, which needs the rows of a key in one place (HASH). Where parallelism differs, appended rows are dealt out
 //! (REBALANCE) and changes go by hash of the whole row, so that a retraction always takes the way of its insert.
+//!
+//! A relation is read once however often a job names it: its operator reads the columns that any of them needs, and each takes its own
+//! with a Calc.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use datafusion::common::DFSchema;
-use datafusion::logical_expr::{Distinct, Expr, LogicalPlan};
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, TableScan};
 use millstream_graph::{
     CalcSpec, ChainingStrategy, OperatorSpec, Partitioner, ScalarExpr, SourceSpec, StreamEdge, StreamGraph, StreamNode, SubscriptionSpec,
     ValuesSpec, stream_graph::STREAM_GRAPH_VERSION,
@@ -17,7 +21,8 @@ use millstream_types::{ChangelogMode, Datum, Error, JobId, ObjectId, OperatorId,
 use super::StreamPlan;
 use super::aggregate::{self, Grouping};
 use super::expression::{datum, scalar};
-use crate::catalog::{RelationKind, RelationSource};
+use super::merge;
+use crate::catalog::{PlannerRelation, RelationKind, RelationSource};
 use crate::settings::PlannerSettings;
 
 /// The operators whose output together is a stream; more than one for UNION ALL.
@@ -31,6 +36,8 @@ pub(super) struct Generator<'a> {
     upstream: BTreeSet<ObjectId>,
     depends_on: BTreeSet<ObjectId>,
     external: bool,
+    /// The columns that plans read, by relation.
+    needed: BTreeMap<ObjectId, BTreeSet<usize>>,
 }
 
 impl<'a> Generator<'a> {
@@ -43,7 +50,20 @@ impl<'a> Generator<'a> {
             nodes: vec![],
             edges: vec![],
         };
-        Generator { settings, graph, upstream: BTreeSet::new(), depends_on: BTreeSet::new(), external: false }
+        Generator { settings, graph, upstream: BTreeSet::new(), depends_on: BTreeSet::new(), external: false, needed: BTreeMap::new() }
+    }
+
+    /// Notes what a plan reads. To be called with all plans of the job before the first [`Generator::stream`].
+    pub(super) fn reads(&mut self, plan: &LogicalPlan) -> Result<()> {
+        let visited = plan.apply(|node| {
+            if let LogicalPlan::TableScan(scan) = node
+                && let Some(source) = relation_source(scan)
+            {
+                self.needed.entry(source.relation.id).or_default().extend(projection(scan, source));
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+        visited.map(drop).map_err(millstream_functions::from_datafusion)
     }
 
     pub(super) fn depends_on(&mut self, object: ObjectId) {
@@ -171,9 +191,12 @@ impl<'a> Generator<'a> {
             LogicalPlan::Filter(f) => self.calc(&f.input, Some(&f.predicate), None, &Schema::from_arrow(f.input.schema().as_arrow())?),
             LogicalPlan::SubqueryAlias(alias) => self.stream(&alias.input),
             LogicalPlan::Union(union) => {
-                let mut all = vec![];
+                let mut all: Vec<OperatorId> = vec![];
                 for input in &union.inputs {
-                    all.extend(self.stream(input)?.0);
+                    for id in self.stream(input)?.0 {
+                        // Two edges between the same operators would be one: the second gets a Calc of its own.
+                        all.push(if all.contains(&id) { self.copy(id)? } else { id });
+                    }
                 }
                 Ok(Stream(all))
             }
@@ -224,9 +247,30 @@ impl<'a> Generator<'a> {
         let (changelog, key, parallelism) = self.properties(input)?;
         let position = |k: &usize| columns.iter().position(|c| *c == Some(*k));
         let key = key.and_then(|k| k.iter().map(position).collect::<Option<Vec<_>>>());
+        if let (true, [below]) = (self.settings.merge_calcs, input.0.as_slice())
+            && let Some(node) = self.graph.nodes.iter_mut().find(|n| n.id == *below)
+            && let OperatorSpec::Calc(inner) = &node.spec
+            && let Some(merged) = merge::merge(&spec, inner)
+        {
+            // Calcs are never shared: nobody else reads the one below.
+            (node.spec, node.schema, node.upsert_key) = (OperatorSpec::Calc(merged), schema, key);
+            return Ok(input.clone());
+        }
         let id = self.push(OperatorSpec::Calc(spec), schema, changelog, key, parallelism);
         self.connect(input, id)?;
         Ok(Stream(vec![id]))
+    }
+
+    /// A Calc that keeps rows as they are.
+    fn copy(&mut self, id: OperatorId) -> Result<OperatorId> {
+        let input = Stream(vec![id]);
+        let schema = self.node(&input)?.schema.clone();
+        let projection = schema.columns.iter().enumerate().map(|(i, c)| ScalarExpr::column(i, c.sql_type.clone())).collect();
+        let (changelog, key, parallelism) = self.properties(&input)?;
+        let spec = OperatorSpec::Calc(CalcSpec { filter: None, projection });
+        let copy = self.push(spec, schema, changelog, key, parallelism);
+        self.connect(&input, copy)?;
+        Ok(copy)
     }
 
     fn distinct(&mut self, input: &LogicalPlan) -> Result<Stream> {
@@ -263,22 +307,37 @@ impl<'a> Generator<'a> {
         Ok(Stream(vec![id]))
     }
 
-    fn scan(&mut self, scan: &datafusion::logical_expr::TableScan) -> Result<Stream> {
-        let source = (scan.source.as_ref() as &dyn std::any::Any).downcast_ref::<RelationSource>();
-        let relation = &source.ok_or_else(|| Error::unsupported("a system relation in a streaming query"))?.relation;
+    /// The operator that reads a relation, and a Calc if it reads more than this scan wants.
+    fn scan(&mut self, scan: &TableScan) -> Result<Stream> {
+        let source = relation_source(scan).ok_or_else(|| Error::unsupported("a system relation in a streaming query"))?;
+        let relation = &source.relation;
         let all = relation.stored_schema();
-        let projection = scan.projection.clone().unwrap_or_else(|| (0..relation.columns.len()).collect());
-        let schema = all.project(&projection);
-        let position = |k: &usize| projection.iter().position(|p| p == k);
+        let wanted = projection(scan, source);
+        let mut read = self.needed.get(&relation.id).cloned().unwrap_or_default();
+        read.extend(&wanted);
+        let read: Vec<usize> = read.into_iter().collect();
+        let position = |k: &usize| read.iter().position(|p| p == k);
         let key = relation.key.as_ref().and_then(|k| k.iter().map(position).collect::<Option<Vec<_>>>());
         let changelog = if relation.append_only { ChangelogMode::Append } else { ChangelogMode::Retract };
-        let spec = match &relation.kind {
+        let schema = all.project(&read);
+        let spec = self.reader(relation, all, read.clone())?;
+        let stream = self.source(spec, schema.clone(), changelog, key, self.settings.parallelism);
+        if wanted == read {
+            return Ok(stream);
+        }
+        let at = wanted.iter().filter_map(position).collect::<Vec<_>>();
+        let columns = at.iter().map(|&i| ScalarExpr::column(i, schema.columns[i].sql_type.clone())).collect();
+        self.push_calc(&stream, CalcSpec { filter: None, projection: columns }, schema.project(&at))
+    }
+
+    fn reader(&mut self, relation: &PlannerRelation, schema: Schema, projection: Vec<usize>) -> Result<OperatorSpec> {
+        Ok(match &relation.kind {
             RelationKind::Table | RelationKind::MaterializedView => {
                 self.upstream.insert(relation.id);
                 OperatorSpec::Subscription(SubscriptionSpec {
                     relation: relation.id,
                     name: relation.name.clone(),
-                    schema: all,
+                    schema,
                     projection,
                     append_only: relation.append_only,
                 })
@@ -286,20 +345,23 @@ impl<'a> Generator<'a> {
             RelationKind::Source { connector, options } => {
                 self.external = true;
                 self.depends_on.insert(relation.id);
-                OperatorSpec::Source(SourceSpec {
-                    name: relation.name.clone(),
-                    connector: connector.clone(),
-                    options: options.clone(),
-                    schema: all,
-                    projection,
-                })
+                let (name, connector, options) = (relation.name.clone(), connector.clone(), options.clone());
+                OperatorSpec::Source(SourceSpec { name, connector, options, schema, projection })
             }
             RelationKind::View { .. } | RelationKind::System(_) => {
                 return Err(Error::unsupported(format!("reading \"{}\" in a streaming query", relation.name)));
             }
-        };
-        Ok(self.source(spec, schema, changelog, key, self.settings.parallelism))
+        })
     }
+}
+
+fn relation_source(scan: &TableScan) -> Option<&RelationSource> {
+    (scan.source.as_ref() as &dyn std::any::Any).downcast_ref::<RelationSource>()
+}
+
+/// The columns that a scan reads: those that a query sees unless it says otherwise.
+fn projection(scan: &TableScan, source: &RelationSource) -> Vec<usize> {
+    scan.projection.clone().unwrap_or_else(|| (0..source.relation.columns.len()).collect())
 }
 
 fn column(expr: &ScalarExpr) -> Option<usize> {

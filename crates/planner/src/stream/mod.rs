@@ -6,6 +6,7 @@
 mod aggregate;
 mod expression;
 mod generator;
+mod merge;
 mod optimize;
 mod refuse;
 #[cfg(test)]
@@ -20,6 +21,7 @@ use millstream_types::{ChangelogMode, Column, Error, JobId, ObjectId, RelationId
 
 pub use expression::datum_of;
 
+use crate::bind;
 use crate::catalog::PlannerCatalog;
 use crate::settings::PlannerSettings;
 use crate::{BoundQuery, bind_query};
@@ -92,7 +94,9 @@ pub fn plan_view(
     let bound = bind_stream(catalog, query, text)?;
     let names = view_columns(&bound.schema, columns)?;
     let mut generator = Generator::new(job, name, settings);
-    let stream = generator.stream(&optimize::optimize(&bound.plan, settings.merge_calcs, text)?)?;
+    let plan = optimize::optimize(&bound.plan, settings.merge_calcs, text)?;
+    generator.reads(&plan)?;
+    let stream = generator.stream(&plan)?;
     let schema = Schema::new(names.into_iter().zip(&bound.schema.columns).map(|(n, c)| Column::new(n, c.sql_type.clone())).collect());
     let (changelog, key, _) = generator.properties(&stream)?;
     let (key, append_only) = (key.filter(|k| !k.is_empty()), changelog == ChangelogMode::Append);
@@ -115,10 +119,17 @@ pub fn plan_job(
     settings: &PlannerSettings,
 ) -> Result<StreamPlan> {
     let mut generator = Generator::new(job, name, settings);
+    let mut plans = vec![];
     for (query, columns, sink) in inserts {
         let bound = bind_stream(catalog, query, text)?;
         let plan = crate::dml::assign(bound.plan, &sink.columns, columns, &sink.name)?;
-        let stream = generator.stream(&optimize::optimize(&plan, settings.merge_calcs, text)?)?;
+        let plan = bind::final_casts(plan).map_err(|e| millstream_functions::from_datafusion_in(text, e))?;
+        let plan = optimize::optimize(&plan, settings.merge_calcs, text)?;
+        generator.reads(&plan)?;
+        plans.push(plan);
+    }
+    for (plan, (_, _, sink)) in plans.iter().zip(inserts) {
+        let stream = generator.stream(plan)?;
         if sink.append_only && generator.properties(&stream)?.0 != ChangelogMode::Append {
             return Err(Error::new(
                 SqlState::FEATURE_NOT_SUPPORTED,
@@ -148,6 +159,7 @@ fn bind_stream(catalog: &Arc<dyn PlannerCatalog>, query: &SelectStatement, text:
             Error::new(SqlState::UNDEFINED_PARAMETER, "there is no parameter $1").with_hint("a streaming query takes no parameters")
         );
     }
+    refuse::check_plan(&bound.plan)?;
     if bound.schema.len() > limits::MAX_COLUMNS {
         return Err(Error::new(SqlState::TOO_MANY_COLUMNS, format!("a view can have at most {} columns", limits::MAX_COLUMNS)));
     }

@@ -2,13 +2,18 @@
 
 use std::ops::ControlFlow;
 
+use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::logical_expr::{Expr as DfExpr, LogicalPlan};
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Query, Select, SetExpr, SetOperator, SetQuantifier, Spanned, TableFactor, TableWithJoins, Visit, Visitor,
+    Distinct, Expr, Function, FunctionArgumentClause, FunctionArguments, GroupByExpr, LimitClause, Query, Select, SetExpr, SetOperator,
+    SetQuantifier, Spanned, TableFactor, TableWithJoins, Visit, Visitor,
 };
-use millstream_functions::{is_time_dependent, is_volatile};
+use millstream_functions::{from_datafusion, is_time_dependent, is_volatile, registry};
 use millstream_sql::position_of;
 use millstream_sql::statement::SelectStatement;
 use millstream_types::{Error, Result};
+
+use super::aggregate;
 
 /// Refuses the first thing that is not there.
 ///
@@ -22,6 +27,29 @@ pub(super) fn check(query: &SelectStatement, text: &str) -> Result<()> {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok(()),
     }
+}
+
+/// Refuses functions that depend on when they run wherever they came from, views included: later they are folded to a constant.
+///
+/// # Errors
+/// 0A000 with the function's name.
+pub(super) fn check_plan(plan: &LogicalPlan) -> Result<()> {
+    let mut found = None;
+    let visited = plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|e| {
+                if let DfExpr::ScalarFunction(call) = e
+                    && (is_time_dependent(call.name()) || is_volatile(call.name()))
+                {
+                    found.get_or_insert_with(|| call.name().to_owned());
+                    return Ok(TreeNodeRecursion::Stop);
+                }
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    });
+    visited.map_err(from_datafusion)?;
+    found.map_or(Ok(()), |name| Err(refusal(format!("{name}()"))))
 }
 
 fn refusal(what: String) -> Error {
@@ -45,6 +73,9 @@ impl Refusals<'_> {
         }
         if select.from.len() > 1 {
             return self.at("JOIN", &select.from[1]);
+        }
+        if let Some(Distinct::On(on)) = &select.distinct {
+            return on.first().map_or_else(|| self.at("DISTINCT ON", select), |first| self.at("DISTINCT ON", first));
         }
         if select.top.is_some() {
             return self.at("TOP", select);
@@ -75,6 +106,30 @@ impl Refusals<'_> {
         }
     }
 
+    fn function(&self, f: &Function, expr: &Expr) -> ControlFlow<Error> {
+        let name = f.name.to_string().to_lowercase();
+        if f.over.is_some() {
+            return self.at("OVER", expr);
+        }
+        if !f.within_group.is_empty() {
+            return self.at("WITHIN GROUP", expr);
+        }
+        if is_time_dependent(&name) || is_volatile(&name) {
+            return self.at(&format!("{name}()"), expr);
+        }
+        if let Some(aggregate) = registry().aggregate(&name)
+            && !aggregate::NAMES.contains(&aggregate.name())
+        {
+            return self.at(&format!("aggregate {name}()"), expr);
+        }
+        if let FunctionArguments::List(list) = &f.args
+            && list.clauses.iter().any(|c| matches!(c, FunctionArgumentClause::OrderBy(_)))
+        {
+            return self.at(&format!("ORDER BY inside {name}()"), expr);
+        }
+        ControlFlow::Continue(())
+    }
+
     fn body(&self, body: &SetExpr) -> ControlFlow<Error> {
         match body {
             SetExpr::Select(select) => self.select(select),
@@ -103,7 +158,8 @@ impl Visitor for Refusals<'_> {
             return self.at("ORDER BY", order);
         }
         if let Some(limit) = &query.limit_clause {
-            return self.at("LIMIT", limit);
+            let only_offset = matches!(limit, LimitClause::LimitOffset { limit: None, offset: Some(_), .. });
+            return self.at(if only_offset { "OFFSET" } else { "LIMIT" }, limit);
         }
         if let Some(fetch) = &query.fetch {
             return self.at("FETCH", fetch);
@@ -133,21 +189,10 @@ impl Visitor for Refusals<'_> {
             Expr::Subquery(_) => self.at("a scalar subquery", expr),
             Expr::Exists { .. } => self.at("EXISTS", expr),
             Expr::InSubquery { .. } => self.at("IN (subquery)", expr),
+            Expr::AtTimeZone { .. } => self.at("AT TIME ZONE", expr),
             Expr::AnyOp { .. } => self.at("ANY", expr),
             Expr::AllOp { .. } => self.at("ALL", expr),
-            Expr::Function(f) => {
-                let name = f.name.to_string().to_lowercase();
-                if f.over.is_some() {
-                    return self.at("OVER", expr);
-                }
-                if !f.within_group.is_empty() {
-                    return self.at("WITHIN GROUP", expr);
-                }
-                if is_time_dependent(&name) || is_volatile(&name) {
-                    return self.at(&format!("{name}()"), expr);
-                }
-                ControlFlow::Continue(())
-            }
+            Expr::Function(f) => self.function(f, expr),
             _ => ControlFlow::Continue(()),
         }
     }

@@ -42,6 +42,13 @@ fn graphs() {
         "SELECT 1 AS one, 'a' AS a",
         "SELECT CASE city WHEN 'a' THEN 1 ELSE 2 END AS k, amount BETWEEN 1 AND 5 AS b, city LIKE 'x%' AS l, rate IS NULL AS n FROM orders",
         "SELECT CAST(amount AS text) AS t, amount = '5' AS e, -amount AS m, city IN ('a', 'b') AS i FROM orders",
+        "SELECT city || '-' || amount AS t FROM orders",
+        "SELECT city FROM orders WHERE amount > 1 UNION ALL SELECT line FROM log",
+        "SELECT id, amount FROM orders UNION ALL SELECT id, amount * 2 FROM orders WHERE paid",
+        "SELECT upper(city), sum(amount * 2) FROM (SELECT city, amount FROM orders WHERE paid) AS t GROUP BY upper(city)",
+        "SELECT DISTINCT n FROM (SELECT city, count(*) AS n FROM orders GROUP BY city) AS t",
+        "SELECT * FROM (VALUES (1, 'a'), (-2, NULL)) AS t(a, b)",
+        "SELECT count(*) FROM orders WHERE false",
     ];
     insta::assert_snapshot!(all.map(shown).join("\n"));
 }
@@ -52,6 +59,58 @@ fn unmerged_steps() {
     let plan =
         view("SELECT b + 1 AS c FROM (SELECT a + 1 AS b FROM (SELECT price AS a FROM bid) AS x WHERE a > 0) AS y WHERE b > 0", &settings);
     insta::assert_snapshot!(plan.unwrap().graph.to_string());
+}
+
+fn sink(name: &str, columns: &[(&str, SqlType)], append_only: bool) -> SinkTarget {
+    SinkTarget {
+        id: ObjectId(20),
+        name: name.into(),
+        columns: columns.iter().map(|(n, t)| Column::new(*n, t.clone())).collect(),
+        connector: "blackhole".into(),
+        options: BTreeMap::new(),
+        append_only,
+    }
+}
+
+fn job(inserts: &[(&str, SinkTarget)]) -> Result<StreamPlan> {
+    let inserts: Vec<_> = inserts.iter().map(|(sql, sink)| (millstream_sql::parse_query(sql).unwrap(), vec![], sink.clone())).collect();
+    plan_job(&catalog(), &inserts, "", JobId(9), "j", &PlannerSettings::default())
+}
+
+#[test]
+fn inserts_of_a_job_share_what_they_read() {
+    use SqlType::{BigInt, Double, Text};
+    let plan = job(&[
+        ("SELECT price FROM bid WHERE price > 100", sink("prices", &[("price", Double)], true)),
+        ("SELECT bidder, auction FROM bid", sink("bidders", &[("bidder", BigInt), ("auction", BigInt)], true)),
+        ("SELECT channel, count(*) FROM bid GROUP BY channel", sink("counts", &[("channel", Text), ("n", BigInt)], false)),
+    ]);
+    insta::assert_snapshot!(plan.unwrap().graph.to_string());
+}
+
+#[test]
+fn sinks_say_what_they_do_not_take() {
+    use SqlType::{BigInt, Boolean, Integer, Text};
+    let refused = |sql: &str, target: SinkTarget| {
+        let e = job(&[(sql, target)]).map(|p| p.graph.to_string()).unwrap_err();
+        format!("{} {}", e.state(), e.message())
+    };
+    assert_eq!(
+        refused("SELECT count(*) FROM bid", sink("s", &[("n", BigInt)], true)),
+        "0A000 sink \"s\" only appends, but the query changes rows it has sent"
+    );
+    assert_eq!(
+        refused("SELECT price FROM bid", sink("s", &[("ok", Boolean)], true)),
+        "42804 column \"ok\" is of type boolean but expression is of type bigint"
+    );
+    assert_eq!(
+        refused("SELECT channel FROM bid", sink("s", &[("n", Integer)], true)),
+        "42804 column \"n\" is of type integer but expression is of type text"
+    );
+    assert_eq!(
+        refused("SELECT channel, price FROM bid", sink("s", &[("c", Text)], true)),
+        "42601 INSERT has more expressions than target columns"
+    );
 }
 
 #[test]
@@ -84,6 +143,20 @@ fn refusals_name_the_construct_and_its_position() {
         "SELECT nofunction(id) FROM orders",
         "SELECT amount + 'x' FROM orders",
         "SELECT _row_id FROM log",
+        "SELECT id, at FROM moment",
+        "SELECT id FROM pair",
+        "SELECT id FROM orders OFFSET 2",
+        "SELECT id\nFROM orders\n  FETCH FIRST 2 ROWS ONLY",
+        "SELECT id FROM orders WHERE id = ANY (ARRAY[1, 2])",
+        "SELECT DATE '2024-01-01' AT TIME ZONE 'UTC' FROM orders",
+        "SELECT city FROM orders GROUP BY CUBE (city)",
+        "SELECT sum(amount) OVER () FROM orders",
+        "SELECT id FROM orders, LATERAL (SELECT 1) AS x",
+        "SELECT id FROM orders TABLESAMPLE BERNOULLI (10)",
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY amount) FROM orders",
+        "SELECT stddev(amount) FROM orders",
+        "SELECT string_agg(city, city) FROM orders",
+        "SELECT id FROM orders WHERE id = $1",
     ];
     let refused = all.map(|sql| {
         let e = view(sql, &PlannerSettings::default()).map(|p| p.graph.to_string()).unwrap_err();
