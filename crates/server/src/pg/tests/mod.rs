@@ -8,5 +8,6 @@ mod engine;
 mod extended;
 mod fuzz;
 mod negotiation;
+mod server;
 mod simple;
 mod wire;
