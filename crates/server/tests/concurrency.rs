@@ -27,7 +27,7 @@ async fn run(session: &mut Session, sql: &str) -> Result<Vec<Vec<String>>> {
             Response::Rows { mut stream, .. } | Response::RowsWithTag { mut stream, .. } => {
                 while let Some(batch) = stream.next().await {
                     let batch = batch.map_err(millstream_functions::from_datafusion)?;
-                    let columns: Vec<_> = batch.columns().iter().map(|c| millstream_functions::to_text(c)).collect::<Result<_>>()?;
+                    let columns: Vec<_> = batch.columns().iter().map(millstream_functions::to_text).collect::<Result<_>>()?;
                     rows.extend((0..batch.num_rows()).map(|row| columns.iter().map(|c| c.value(row).to_owned()).collect()));
                 }
             }
@@ -159,7 +159,9 @@ async fn give_up_after(session: &mut Session, sql: &str, polls: usize) {
 async fn statements_can_be_given_up_at_any_point() {
     let db = database().await;
     let mut s = session(&db).await;
-    run(&mut s, "CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t SELECT i AS k, 1 AS v FROM generate_series(1, 1000) AS g(i)").await.unwrap();
+    run(&mut s, "CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t SELECT i AS k, 1 AS v FROM generate_series(1, 1000) AS g(i)")
+        .await
+        .unwrap();
     for polls in [0, 1, 2, 3, 5, 8, 13, 30] {
         give_up_after(&mut s, "CREATE MATERIALIZED VIEW m AS SELECT v, count(*) AS n FROM t GROUP BY v", polls).await;
         // Made or not, the name can be used again and nothing is left of a view that was not made.

@@ -65,9 +65,8 @@ async fn remove(session: &mut Session, roots: &[ObjectId], cascade: bool) -> Res
         );
     }
     session.db.catalog().remove(&all)?;
-    let has_job = |o: &&Arc<ObjectDescriptor>| {
-        matches!(o.kind, ObjectKind::Table(_) | ObjectKind::MaterializedView(_) | ObjectKind::StreamingJob(_))
-    };
+    let has_job =
+        |o: &&Arc<ObjectDescriptor>| matches!(o.kind, ObjectKind::Table(_) | ObjectKind::MaterializedView(_) | ObjectKind::StreamingJob(_));
     let gone = all.iter().filter_map(|id| state.object(*id)).filter(has_job).map(|o| o.id).collect();
     end_jobs(Arc::clone(&session.db), gone).await
 }
