@@ -97,12 +97,19 @@ async fn transactions_that_conflict_retry_to_the_right_sum() {
             let mut session = session(&db).await;
             let mut done = 0;
             while done < 10 {
-                run(&mut session, "BEGIN").await.unwrap();
-                run(&mut session, "UPDATE t SET v = v + 1 WHERE k = 1").await.unwrap();
-                run(&mut session, "UPDATE t SET v = v - 1 WHERE k = 2").await.unwrap();
-                match run(&mut session, "COMMIT").await {
+                // The conflict may show in a statement as well as at COMMIT.
+                let transfer = async {
+                    run(&mut session, "BEGIN").await?;
+                    run(&mut session, "UPDATE t SET v = v + 1 WHERE k = 1").await?;
+                    run(&mut session, "UPDATE t SET v = v - 1 WHERE k = 2").await?;
+                    run(&mut session, "COMMIT").await
+                };
+                match transfer.await {
                     Ok(_) => done += 1,
-                    Err(e) => assert_eq!(e.state(), SqlState::SERIALIZATION_FAILURE, "{e}"),
+                    Err(e) => {
+                        assert_eq!(e.state(), SqlState::SERIALIZATION_FAILURE, "{e}");
+                        run(&mut session, "ROLLBACK").await.unwrap();
+                    }
                 }
             }
         })

@@ -8,6 +8,7 @@ use datafusion::sql::sqlparser::ast::BinaryOperator as Op;
 use millstream_functions::{ArithmeticOp, cast_udf, external, registry};
 use millstream_types::{Error, SqlType};
 
+use super::floats::Purpose;
 use super::types::{Category, category, is_bare, sql_type_of, typed, undefined_operator, unify};
 
 pub(super) fn plan(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResult<RawBinaryExpr>> {
@@ -28,7 +29,7 @@ pub(super) fn plan(expr: RawBinaryExpr, schema: &DFSchema) -> Result<PlannerResu
     match op {
         Op::Eq | Op::NotEq | Op::Lt | Op::LtEq | Op::Gt | Op::GtEq | Op::Spaceship => {
             let name = op.to_string();
-            let both = unify(vec![narrow(left), narrow(right)], schema, &|l, r| undefined_operator(&name, l, r))?;
+            let both = unify(vec![narrow(left), narrow(right)], schema, Purpose::Compare, &|l, r| undefined_operator(&name, l, r))?;
             let (left, right) = pair(both)?;
             Ok(PlannerResult::Original(RawBinaryExpr { op, left, right }))
         }

@@ -4,6 +4,7 @@
 mod arithmetic;
 mod context;
 mod expr_planner;
+mod floats;
 mod output_names;
 mod rules;
 mod table_functions;

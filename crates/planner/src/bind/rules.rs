@@ -1,4 +1,4 @@
-//! Analyzer rules, in order: grouping functions, whole-number literals, DataFusion's type coercion, then casts as PostgreSQL's.
+//! Analyzer rules, in order: grouping functions, floats of VALUES and UNION, whole-number literals, DataFusion's type coercion, then casts as PostgreSQL's.
 
 use std::sync::Arc;
 
@@ -16,12 +16,15 @@ use millstream_functions::{ArithmeticOp, cast_udf, external, registry};
 use millstream_types::{Error, SqlType};
 
 use super::arithmetic::narrow;
-use super::types::{undefined_operator, unify, unmatched};
+use super::floats::{FloatRows, Purpose};
+use super::types::{typed, undefined_operator, unify, unmatched};
 
 /// The rules of every statement, streams and reads alike.
 pub(crate) fn analyzer_rules() -> Vec<Arc<dyn AnalyzerRule + Send + Sync>> {
     vec![
         Arc::new(ResolveGroupingFunction::new()),
+        // Before literals and types are looked at.
+        Arc::new(FloatRows),
         // Before types are made equal: literals and minus decide what is equal.
         Arc::new(Literals),
         // Makes the operands of comparisons, CASE, UNION and functions equal; touches no keys.
@@ -74,6 +77,14 @@ impl AnalyzerRule for Literals {
         rewrite(plan, &|expr, schema, fixed| match expr {
             Expr::Literal(..) if !fixed => Ok(Transformed::yes(narrow(expr))),
             Expr::Between(_) | Expr::InList(_) | Expr::Case(_) | Expr::ScalarFunction(_) => with_typed_literals(expr, schema),
+            // `$1::int` says what the parameter is.
+            Expr::Cast(Cast { expr: inner, field }) if matches!(inner.as_ref(), Expr::Placeholder(p) if p.field.is_none()) => {
+                let inner = match SqlType::from_arrow(field.data_type()) {
+                    Ok(to) => typed(*inner, &to)?,
+                    Err(_) => *inner,
+                };
+                Ok(Transformed::yes(Expr::Cast(Cast { expr: Box::new(inner), field })))
+            }
             Expr::Negative(inner) => {
                 let negate = registry().scalar(ArithmeticOp::Neg.function_name());
                 let negate = negate.ok_or_else(|| external(Error::internal("no negation")))?;
@@ -90,13 +101,13 @@ fn with_typed_literals(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
     let lost = || external(Error::internal("an expression lost an operand"));
     let rewritten = match expr {
         Expr::Between(Between { expr, negated, low, high }) => {
-            let all = unify(vec![*expr, *low, *high], schema, &compare(">="))?;
+            let all = unify(vec![*expr, *low, *high], schema, Purpose::Compare, &compare(">="))?;
             let [expr, low, high] = <[Expr; 3]>::try_from(all).map_err(|_| lost())?;
             Expr::Between(Between::new(Box::new(expr), negated, Box::new(low), Box::new(high)))
         }
         Expr::InList(InList { expr, list, negated }) => {
             let all = std::iter::once(*expr).chain(list).collect();
-            let mut all = unify(all, schema, &compare("="))?.into_iter();
+            let mut all = unify(all, schema, Purpose::Compare, &compare("="))?.into_iter();
             let expr = all.next().ok_or_else(lost)?;
             Expr::InList(InList::new(Box::new(expr), all.collect(), negated))
         }
@@ -105,9 +116,9 @@ fn with_typed_literals(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr
             let args = match func.name() {
                 "coalesce" | "greatest" | "least" => {
                     let name = func.name().to_uppercase();
-                    unify(args, schema, &|l, r| unmatched(&name, l, r))?
+                    unify(args, schema, Purpose::Choose, &|l, r| unmatched(&name, l, r))?
                 }
-                "nullif" => unify(args, schema, &compare("="))?,
+                "nullif" => unify(args, schema, Purpose::Compare, &compare("="))?,
                 _ => args,
             };
             Expr::ScalarFunction(ScalarFunction { func, args })
@@ -124,13 +135,13 @@ fn typed_case(case: Case, schema: &DFSchema) -> Result<Expr> {
     let mut operand = None;
     if let Some(expr) = expr {
         let all = std::iter::once(*expr).chain(whens).collect();
-        let mut all = unify(all, schema, &|l, r| undefined_operator("=", l, r))?.into_iter();
+        let mut all = unify(all, schema, Purpose::Compare, &|l, r| undefined_operator("=", l, r))?.into_iter();
         operand = Some(Box::new(all.next().ok_or_else(lost)?));
         whens = all.collect();
     }
     let has_else = else_expr.is_some();
     thens.extend(else_expr.map(|e| *e));
-    let mut thens = unify(thens, schema, &|l, r| unmatched("CASE", l, r))?;
+    let mut thens = unify(thens, schema, Purpose::Choose, &|l, r| unmatched("CASE", l, r))?;
     let otherwise = if has_else { Some(Box::new(thens.pop().ok_or_else(lost)?)) } else { None };
     let branches = whens.into_iter().zip(thens).map(|(w, t)| (Box::new(w), Box::new(t))).collect();
     Ok(Expr::Case(Case::new(operand, branches, otherwise)))

@@ -9,6 +9,8 @@ use datafusion::logical_expr::{Expr, ExprSchemable};
 use millstream_functions::external;
 use millstream_types::{Error, SqlState, SqlType};
 
+use super::floats::{Purpose, as_floats};
+
 /// Types that are made equal without being asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Category {
@@ -69,7 +71,12 @@ pub(super) fn typed(expr: Expr, to: &SqlType) -> Result<Expr> {
 
 /// Gives the bare ones among `exprs` the type of the first that has one, and checks that the others go with it. `mismatch` makes the
 /// error of two types that do not.
-pub(super) fn unify(exprs: Vec<Expr>, schema: &DFSchema, mismatch: &dyn Fn(&SqlType, &SqlType) -> Error) -> Result<Vec<Expr>> {
+pub(super) fn unify(
+    exprs: Vec<Expr>,
+    schema: &DFSchema,
+    purpose: Purpose,
+    mismatch: &dyn Fn(&SqlType, &SqlType) -> Error,
+) -> Result<Vec<Expr>> {
     let mut common: Option<SqlType> = None;
     for expr in exprs.iter().filter(|e| !is_bare(e)) {
         let Ok(own) = SqlType::from_arrow(&expr.get_type(schema)?) else { return Ok(exprs) };
@@ -82,7 +89,8 @@ pub(super) fn unify(exprs: Vec<Expr>, schema: &DFSchema, mismatch: &dyn Fn(&SqlT
     match common {
         // Structures are compared as they are: their texts have no reader here.
         Some(t) if !matches!(category(&t), Category::Unknown | Category::Array | Category::Row) => {
-            exprs.into_iter().map(|e| typed(e, &t)).collect()
+            let exprs = exprs.into_iter().map(|e| typed(e, &t)).collect::<Result<Vec<_>>>()?;
+            if category(&t) == Category::Number { as_floats(exprs, schema, purpose) } else { Ok(exprs) }
         }
         _ => Ok(exprs),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::common::DFSchema;
 use datafusion::logical_expr::Expr;
 use datafusion::sql::planner::{PlannerContext, SqlToRel};
-use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Insert, Query, SetExpr, Value as SqlValue};
+use datafusion::sql::sqlparser::ast::{Expr as SqlExpr, Insert, Query, SetExpr, UnaryOperator, Value as SqlValue};
 use millstream_functions::from_datafusion_in;
 use millstream_types::{Column, Error, Result, SqlState, SqlType};
 
@@ -95,9 +95,16 @@ fn is_default(value: &SqlExpr) -> bool {
     matches!(value, SqlExpr::Identifier(word) if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("default"))
 }
 
-/// A string, or a number for a column of numbers or texts.
+/// A string, or a number (signed or not) for a column of numbers or texts.
 fn is_literal_of(value: &SqlExpr, column: &Column) -> bool {
-    let SqlExpr::Value(v) = value else { return false };
+    let v = match value {
+        SqlExpr::Value(v) => v,
+        SqlExpr::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => match expr.as_ref() {
+            SqlExpr::Value(v) if matches!(v.value, SqlValue::Number(..)) => v,
+            _ => return false,
+        },
+        _ => return false,
+    };
     let takes_number = column.sql_type.is_numeric() || column.sql_type == SqlType::Text;
     matches!(v.value, SqlValue::SingleQuotedString(_)) || (matches!(v.value, SqlValue::Number(..)) && takes_number)
 }

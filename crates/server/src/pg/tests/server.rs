@@ -43,7 +43,7 @@ async fn values_pass_in_binary_both_ways() {
     let bytes: &[u8] = &[0, 255];
     let inserted = client.execute(&insert, &[&1_i32, &true, &i16::MIN, &i64::MAX, &0.1_f32, &f64::NAN, &"it's ä", &bytes]).await;
     assert_eq!(inserted.unwrap(), 1);
-    let nulls: (Option<bool>, Option<i16>, Option<i64>, Option<f32>, Option<f64>, Option<&str>, Option<&[u8]>) = Default::default();
+    let nulls = (None::<bool>, None::<i16>, None::<i64>, None::<f32>, None::<f64>, None::<&str>, None::<&[u8]>);
     client.execute(&insert, &[&2_i32, &nulls.0, &nulls.1, &nulls.2, &nulls.3, &nulls.4, &nulls.5, &nulls.6]).await.unwrap();
     let row = client.query_one("SELECT * FROM v WHERE id = $1", &[&1_i32]).await.unwrap();
     assert_eq!((row.get::<_, bool>(1), row.get::<_, i16>(2), row.get::<_, i64>(3)), (true, i16::MIN, i64::MAX));
