@@ -115,7 +115,8 @@ async fn follow(server: &RunningServer, job: JobId) -> Result<Latencies> {
                 }
                 return Ok(latencies);
             }
-            Some(latency) = tick => latencies.record(latency),
+            // Not running yet, or just finished: no figure.
+            latency = tick => if let Some(latency) = latency { latencies.record(latency) },
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
