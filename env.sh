@@ -13,3 +13,10 @@ export PATH
 
 : "${RUST_BACKTRACE:=1}"
 export RUST_BACKTRACE
+
+# RocksDB is Debian's library; its bindings are made with libclang, which needs the compiler's own headers.
+if command -v gcc >/dev/null 2>&1; then
+    : "${ROCKSDB_LIB_DIR:=$(realpath "$(dirname "$(gcc -print-file-name=librocksdb.so)")")}"
+    : "${BINDGEN_EXTRA_CLANG_ARGS:=-I$(gcc -print-file-name=include)}"
+    export ROCKSDB_LIB_DIR BINDGEN_EXTRA_CLANG_ARGS
+fi

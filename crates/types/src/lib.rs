@@ -27,4 +27,4 @@ pub use key_group::{KeyGroup, KeyGroupRange, KeyHasher};
 pub use row_kind::RowKind;
 pub use schema::{Column, Schema};
 pub use sql_type::SqlType;
-pub use stream_element::{Barrier, StreamElement, WATERMARK_MAX, Watermark};
+pub use stream_element::{Barrier, CheckpointMark, StreamElement, WATERMARK_MAX, Watermark};

@@ -17,8 +17,16 @@ pub struct Barrier {
     pub epoch: Epoch,
     /// Versions older than this may be released: no reader holds one.
     pub since: Epoch,
-    /// True if state is to be made durable at this cut.
-    pub checkpoint: bool,
+    /// State is to be handed over at this cut, to be made durable.
+    pub checkpoint: Option<CheckpointMark>,
+}
+
+/// What a barrier says of the checkpoint that it starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CheckpointMark {
+    /// The checkpoint whose state is there to build on: an operator that handed its state over at this epoch gives what has changed
+    /// since, any other one gives everything. 0: everything.
+    pub base: Epoch,
 }
 
 /// One element of a stream.

@@ -54,7 +54,7 @@ impl Job {
     }
 
     fn tick(&mut self, epoch: u64) -> Vec<Action> {
-        self.on(Event::Tick(Barrier { epoch, since: 0, checkpoint: false }))
+        self.on(Event::Tick(Barrier { epoch, since: 0, checkpoint: None }))
     }
 
     fn passed(&mut self, attempt: ExecutionAttemptId, epoch: u64) -> Vec<Action> {
@@ -145,7 +145,7 @@ fn reports_of_a_replaced_attempt_are_refused() {
 async fn messages_of_a_former_leader_are_dropped() {
     let (client, mut events) = JobMasterClient::new(FencingToken(2), 1);
     let attempt = Job::new().attempts()[0];
-    let barrier = Barrier { epoch: 1, since: 0, checkpoint: false };
+    let barrier = Barrier { epoch: 1, since: 0, checkpoint: None };
     for (token, expected) in [(FencingToken(1), 0), (FencingToken(2), 2)] {
         client.tick(TickJob { token, job: attempt.vertex.job, barrier });
         client.update_task(UpdateTask { token, attempt, report: TaskReport::TickWanted });

@@ -99,7 +99,7 @@ fn sent(channel: &Channel) -> Vec<String> {
     elements.collect()
 }
 
-const BARRIER: Barrier = Barrier { epoch: 7, since: 0, checkpoint: false };
+const BARRIER: Barrier = Barrier { epoch: 7, since: 0, checkpoint: None };
 
 #[test]
 fn a_batch_goes_down_each_branch_before_the_next() {

@@ -119,7 +119,7 @@ impl Harness {
 
     pub(crate) fn barrier(&mut self) -> Result<Vec<StreamElement>> {
         self.epoch += 1;
-        let barrier = Barrier { epoch: self.epoch, since: 0, checkpoint: true };
+        let barrier = Barrier { epoch: self.epoch, since: 0, checkpoint: None };
         self.operators.iter_mut().try_for_each(|o| o.on_barrier(&barrier, &mut Collect(&self.out)))?;
         Ok(self.take())
     }

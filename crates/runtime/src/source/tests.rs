@@ -105,7 +105,7 @@ fn a_subscription_follows_its_relation() {
         max_parallelism: 16,
     };
     let mut writer = relations.register(spec).unwrap();
-    let barrier = |epoch| Barrier { epoch, since: 0, checkpoint: false };
+    let barrier = |epoch| Barrier { epoch, since: 0, checkpoint: None };
     writer.apply(&parse(&columns(), &["+ 1 a"])).unwrap();
     writer.publish(barrier(1)).unwrap();
     let spec = SubscriptionSpec { relation: TABLE, name: "t".into(), schema: columns(), projection: vec![1], append_only: true };

@@ -87,6 +87,6 @@ pub(super) fn overlay(
         }
     }
     writes.iter().try_for_each(|w| writer.apply(w))?;
-    writer.publish(Barrier { epoch: 1, since: 0, checkpoint: false })?;
+    writer.publish(Barrier { epoch: 1, since: 0, checkpoint: None })?;
     Ok(store)
 }

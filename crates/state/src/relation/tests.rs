@@ -25,7 +25,7 @@ fn batch(rows: &[(RowKind, i64, i64)]) -> ChangeBatch {
 }
 
 fn barrier(epoch: Epoch, since: Epoch) -> Barrier {
-    Barrier { epoch, since, checkpoint: false }
+    Barrier { epoch, since, checkpoint: None }
 }
 
 fn pairs(batch: &RecordBatch) -> Vec<(i64, i64)> {

@@ -114,7 +114,7 @@ impl EpochCore {
             if job.external || !job.backfilled {
                 still_dirty.push(*id);
             }
-            out.push(Action::Tick { job: *id, barrier: Barrier { epoch, since, checkpoint: false } });
+            out.push(Action::Tick { job: *id, barrier: Barrier { epoch, since, checkpoint: None } });
         }
         still_dirty.into_iter().for_each(|id| self.mark_dirty(id, epoch + 1));
     }

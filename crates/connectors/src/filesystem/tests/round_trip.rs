@@ -11,7 +11,7 @@ use millstream_types::{Barrier, ChangeBatch, SqlState, SqlType};
 use super::*;
 
 fn barrier(epoch: u64) -> Barrier {
-    Barrier { epoch, since: 0, checkpoint: false }
+    Barrier { epoch, since: 0, checkpoint: None }
 }
 
 fn all_types() -> Schema {

@@ -32,7 +32,7 @@ fn values(batch: &ChangeBatch) -> Vec<i64> {
 }
 
 fn barrier(epoch: Epoch) -> StreamElement {
-    StreamElement::Barrier(Barrier { epoch, since: 0, checkpoint: false })
+    StreamElement::Barrier(Barrier { epoch, since: 0, checkpoint: None })
 }
 
 fn channels(n: usize, pool: usize) -> (Vec<Arc<Channel>>, Arc<NetworkBufferPool>) {

@@ -303,7 +303,7 @@ impl Job {
     /// Hands out `ticks` ticks, then waits for every task to finish.
     pub(super) fn wait_until_finished(&self, ticks: Epoch) {
         for epoch in 1..=ticks {
-            let barrier = Barrier { epoch, since: 0, checkpoint: false };
+            let barrier = Barrier { epoch, since: 0, checkpoint: None };
             self.handles.iter().filter(|h| self.sources.contains(&h.attempt())).for_each(|h| h.tick(barrier));
         }
         assert!(self.wait_until_ended().values().all(|s| *s == ExecutionState::Finished), "{:?}", self.shared.seen.lock().failure);
@@ -318,7 +318,7 @@ impl Job {
 
     pub(super) fn wait_for_failure(&self) -> Error {
         self.handles.iter().filter(|h| self.sources.contains(&h.attempt())).for_each(|h| {
-            h.tick(Barrier { epoch: 1, since: 0, checkpoint: false });
+            h.tick(Barrier { epoch: 1, since: 0, checkpoint: None });
         });
         self.wait(|seen| seen.failure.is_some());
         self.cancel();
