@@ -7,11 +7,13 @@
 pub mod key_codec;
 pub mod keyed;
 pub mod log;
+pub mod metadata;
 pub mod relation;
 pub mod snapshot;
 
 pub use key_codec::KeyCodec;
 pub use keyed::{KeyedTable, StateTableId, StateValue};
 pub use log::{LogPosition, LogRecord, LogStore, MemoryLog};
+pub use metadata::{Expected, MemoryMetadata, Metadata, MetadataStore, MetadataWrite, Revision, RocksMetadata};
 pub use relation::{RelationSpec, RelationStore, RelationWriter, ScanRequest, ScanStream, Subscription, SubscriptionPoll};
 pub use snapshot::{MemorySnapshot, SnapshotReader, SnapshotWriter, StateEntry};
