@@ -18,13 +18,15 @@ use super::decode::Decoder;
 use super::json::JsonDecoder;
 use super::parquet::ParquetFile;
 use super::records::{RecordFile, replaced, truncated};
-use super::root::{Location, OpenFile, Root};
+use super::root::{Head, Location, OpenFile, Root};
 use crate::random::mix;
 
 /// How far a file was read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Progress {
     inode: u64,
+    /// How it started when it was opened, or ended, last.
+    head: Head,
     /// Bytes (unpacked); rows of a Parquet file.
     offset: u64,
     line: u64,
@@ -134,12 +136,15 @@ impl FileReader {
         if !self.is_read_whole(name) && now.size < progress.offset {
             return Err(truncated(name, now.size, progress.offset, progress.line));
         }
+        if !now.starts_with(name, progress.head)? {
+            return Err(replaced(name, progress.offset, progress.line));
+        }
         Ok(())
     }
 
     fn open(&mut self, name: String) -> Result<()> {
         let open = self.root.open_file(&name)?;
-        let fresh = Progress { inode: open.inode, offset: 0, line: 1, size_at_end: None };
+        let fresh = Progress { inode: open.inode, head: open.head(&name, u64::MAX)?, offset: 0, line: 1, size_at_end: None };
         let progress = self.progress.entry(name.clone()).or_insert(fresh).clone();
         self.check(&name, &progress, &open)?;
         let contents = match self.config.format {
@@ -216,14 +221,14 @@ impl FileReader {
         if let (Some(now), Some(progress)) = (&now, self.progress.get(name)) {
             self.check(name, progress, now)?;
         }
+        let whole = self.is_read_whole(name);
         if let Some(progress) = self.progress.get_mut(name) {
             // What was appended since the end was seen is found by the next listing.
-            let read = if self.config.format == FileFormat::Parquet || name.ends_with(".gz") {
-                now.map_or(0, |n| n.size)
-            } else {
-                progress.offset
-            };
+            let read = if whole { now.as_ref().map_or(0, |n| n.size) } else { progress.offset };
             progress.size_at_end = Some(read);
+            if let Some(now) = &now {
+                progress.head = now.head(name, if whole { u64::MAX } else { read })?;
+            }
         }
         if self.skipped > 0 {
             tracing::warn!(target: "millstream::filesystem", file = name, skipped = self.skipped, "malformed rows skipped so far");

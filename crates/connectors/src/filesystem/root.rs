@@ -1,7 +1,7 @@
 //! The sandbox: every name is resolved by the kernel beneath an allowed root, and only regular files are opened.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
@@ -9,6 +9,8 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use glob::{MatchOptions, Pattern};
 use millstream_types::{Error, Result, SqlState};
 use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Directories below each other that a pattern may reach.
 const MAX_DEPTH: usize = 16;
@@ -23,11 +25,41 @@ pub(super) struct Location {
     path: String,
 }
 
+/// Bytes at the start of a file by which it is known again.
+const HEAD_BYTES: u64 = 4_096;
+
 /// An open file and what it was when it was opened.
 pub(super) struct OpenFile {
     pub(super) file: std::fs::File,
     pub(super) inode: u64,
     pub(super) size: u64,
+}
+
+/// The first bytes of a file, as much of them as there were: a file with other ones is another file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Head {
+    bytes: u64,
+    hash: u64,
+}
+
+impl OpenFile {
+    /// The head as it is now, of at most `bytes` bytes. Where the file is read from stays as it is.
+    ///
+    /// # Errors
+    /// 58030.
+    pub(super) fn head(&self, name: &str, bytes: u64) -> Result<Head> {
+        let mut head = vec![0; usize::try_from(bytes.min(HEAD_BYTES).min(self.size)).unwrap_or(0)];
+        self.file.read_exact_at(&mut head, 0).map_err(|e| failed(name, e))?;
+        Ok(Head { bytes: head.len() as u64, hash: xxh3_64(&head) })
+    }
+
+    /// True if the file starts as it did when `head` was taken.
+    ///
+    /// # Errors
+    /// 58030.
+    pub(super) fn starts_with(&self, name: &str, head: Head) -> Result<bool> {
+        Ok(self.size >= head.bytes && self.head(name, head.bytes)? == head)
+    }
 }
 
 fn refused(path: &str, why: &str) -> Error {

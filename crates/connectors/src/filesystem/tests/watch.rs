@@ -68,6 +68,17 @@ fn changed_files_are_errors() {
 }
 
 #[test]
+fn a_file_that_was_written_anew_in_place_is_another_one() {
+    let files = Files::new();
+    files.put("1.json", "{\"a\":1}\n{\"a\":2}\n");
+    let mut reader = files.source(&WATCH, &a(), vec![0], 0, 1).unwrap();
+    assert_eq!(files.later(&mut reader).unwrap(), "1\n2");
+    files.put("1.json", "{\"a\":3}\n{\"a\":4}\n{\"a\":5}\n");
+    let error = files.later(&mut reader).unwrap_err();
+    assert!(error.message().contains("was replaced"), "{error}");
+}
+
+#[test]
 fn truncated_while_it_is_read() {
     let files = Files::new();
     files.put("1.json", "{\"a\":1}\n{\"a\":2}\n");
