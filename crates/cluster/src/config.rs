@@ -17,6 +17,10 @@ pub struct ClusterConfig {
     pub network_bytes: usize,
     /// Bytes the log of table changes may hold.
     pub log_bytes: usize,
+    /// Ticks between two checkpoints.
+    pub checkpoint_every: u32,
+    /// Time after which a checkpoint is given up.
+    pub checkpoint_timeout: Duration,
     /// Age at which a reader loses its hold on old versions.
     pub max_hold_age: Duration,
 }
@@ -30,6 +34,8 @@ impl Default for ClusterConfig {
             tick_interval: Duration::from_millis(limits::TICK_INTERVAL_MS),
             network_bytes: limits::NETWORK_POOL_BYTES,
             log_bytes: limits::DML_LOG_MAX_BYTES,
+            checkpoint_every: limits::CHECKPOINT_EVERY_TICKS,
+            checkpoint_timeout: Duration::from_millis(limits::CHECKPOINT_TIMEOUT_MS),
             max_hold_age: Duration::from_millis(limits::MAX_HOLD_AGE_MS),
         }
     }

@@ -8,6 +8,8 @@ use millstream_runtime::task::{ExecutionState, TaskMetricsSnapshot};
 use millstream_types::{Error, ExecutionAttemptId, JobId, JobVertexId, RelationId, SlotId, SqlState, limits};
 use serde::{Deserialize, Serialize};
 
+use crate::job_master::RestartStrategy;
+
 /// What a job is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum JobKind {
@@ -36,6 +38,8 @@ pub struct JobOptions {
     pub linger_ms: u64,
     /// Rows that batches aim at.
     pub batch_rows: usize,
+    /// Whether it runs again after a failure.
+    pub restart: RestartStrategy,
 }
 
 impl JobOptions {
@@ -49,6 +53,7 @@ impl JobOptions {
             table: kind == JobKind::Table,
             linger_ms: limits::LINGER_MS,
             batch_rows: limits::BATCH_TARGET_ROWS,
+            restart: RestartStrategy::default(),
         }
     }
 }
@@ -60,6 +65,8 @@ pub enum JobStatus {
     Created,
     /// All tasks run or have finished.
     Running,
+    /// A task failed; new attempts follow when the others have stopped.
+    Restarting,
     /// A task failed; the others are being cancelled.
     Failing,
     /// Stopped by an error.
@@ -84,7 +91,8 @@ impl JobStatus {
         matches!(
             (self, next),
             (S::Created, S::Running | S::Failing | S::Failed | S::Cancelling | S::Canceled | S::Finished)
-                | (S::Running, S::Failing | S::Failed | S::Cancelling | S::Canceled | S::Finished)
+                | (S::Running, S::Restarting | S::Failing | S::Failed | S::Cancelling | S::Canceled | S::Finished)
+                | (S::Restarting, S::Running | S::Failing | S::Failed | S::Cancelling | S::Canceled | S::Finished)
                 | (S::Failing, S::Failed)
                 | (S::Cancelling, S::Canceled)
         )
@@ -96,6 +104,7 @@ impl fmt::Display for JobStatus {
         f.write_str(match self {
             JobStatus::Created => "CREATED",
             JobStatus::Running => "RUNNING",
+            JobStatus::Restarting => "RESTARTING",
             JobStatus::Failing => "FAILING",
             JobStatus::Failed => "FAILED",
             JobStatus::Cancelling => "CANCELLING",

@@ -81,6 +81,19 @@ impl TaskTracker {
         }
     }
 
+    /// Does something after a delay, unless the cluster ends before.
+    pub(crate) fn after(&self, delay: Duration, then: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+        let mut shutdown = self.shutdown.subscribe();
+        self.spawn(async move {
+            tokio::select! {
+                biased;
+                () = is_down(&mut shutdown) => (),
+                () = async { tokio::time::sleep(delay).await; then.await } => (),
+            }
+            Ok(())
+        })
+    }
+
     fn spawn(&self, task: impl Future<Output = Result<()>> + Send + 'static) -> Result<()> {
         let mut tasks = self.tasks.lock();
         let tasks = tasks.as_mut().ok_or_else(crate::job::shutting_down)?;

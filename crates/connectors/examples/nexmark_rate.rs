@@ -48,8 +48,15 @@ fn run(registry: &ConnectorRegistry, table: &str) -> Result<(usize, usize)> {
     let mut source = registry.source(&spec, &ctx)?;
     let spec = SinkSpec { name: "out".into(), connector: "blackhole".into(), options: [].into(), columns: schema.columns.clone() };
     let vertex = ExecutionVertexId { job: JobId(1), vertex: JobVertexId(1), subtask: 0 };
-    let ctx =
-        SinkContext { subtask: 0, parallelism: 1, clock, job_name: "rate".into(), attempt: ExecutionAttemptId { vertex, attempt: 0 } };
+    let ctx = SinkContext {
+        subtask: 0,
+        parallelism: 1,
+        clock,
+        job_name: "rate".into(),
+        attempt: ExecutionAttemptId { vertex, attempt: 0 },
+        checkpoints: false,
+        restored: None,
+    };
     let mut sink = registry.sink(&spec, &schema, &ctx)?;
     let (mut rows, mut bytes) = (0, 0);
     loop {

@@ -134,4 +134,11 @@ impl ConnectorProvider for ConnectorRegistry {
             SinkKind::Filesystem => Box::new(FileWriter::new(spec, ctx, &self.file_roots)?),
         })
     }
+
+    fn commit_sink(&self, spec: &SinkSpec, committables: &[Vec<u8>]) -> Result<()> {
+        match find("sink", &SINKS, &spec.connector)? {
+            SinkKind::Filesystem => filesystem::commit(spec, committables, &self.file_roots),
+            SinkKind::Blackhole | SinkKind::Print => Ok(()),
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! The operator chain of a task: a tree in which the collector *is* the next operator. A call, no queue, no copy.
 
 use millstream_graph::{ChainOutput, ChainedOperator};
-use millstream_types::{Barrier, ChangeBatch, Error, Result, StreamElement, Watermark};
+use millstream_state::{FrozenOperator, FrozenState, SegmentWriter, SnapshotKind};
+use millstream_types::{Barrier, ChangeBatch, CheckpointMark, Epoch, Error, OperatorId, Result, StreamElement, Watermark};
 
 use crate::exchange::ResultPartition;
 use crate::operator::{Operator, Output, StateSize};
@@ -19,6 +20,7 @@ enum Target {
 
 /// An operator with its outputs.
 pub struct Link {
+    id: OperatorId,
     name: String,
     operator: Operator,
     outputs: Outputs,
@@ -113,6 +115,17 @@ impl Outputs {
         })
     }
 
+    /// All operators behind hand over their state, between a barrier and the next batch.
+    ///
+    /// # Errors
+    /// What the operators raise.
+    pub fn freeze(&mut self, mark: CheckpointMark, epoch: Epoch, frozen: &mut Vec<FrozenOperator>) -> Result<()> {
+        self.targets.iter_mut().try_for_each(|t| match t {
+            Target::Chained(link) => link.freeze(mark, epoch, frozen),
+            Target::Partition(_) => Ok(()),
+        })
+    }
+
     /// What all operators behind keep.
     pub fn state_size(&self) -> StateSize {
         let sizes = self.targets.iter().map(|t| match t {
@@ -161,8 +174,8 @@ impl Link {
         partition: &mut dyn FnMut(millstream_graph::DataSetId) -> Result<ResultPartition>,
     ) -> Result<Link> {
         let operator = build(index)?;
-        let name = chain.get(index).map(|o| o.node.spec.name()).unwrap_or_default();
-        Ok(Link { name, operator, outputs: Outputs::build(chain, index, build, partition)? })
+        let node = &chain.get(index).ok_or_else(|| Error::internal("a chain without its operator"))?.node;
+        Ok(Link { id: node.id, name: node.spec.name(), operator, outputs: Outputs::build(chain, index, build, partition)? })
     }
 
     /// Changes from input `input`.
@@ -202,6 +215,28 @@ impl Link {
     pub fn end(&mut self) -> Result<()> {
         self.operator.finish(&mut self.outputs).map_err(|e| named(e, &self.name))?;
         self.outputs.end()
+    }
+
+    /// This operator and those behind it hand over their state, between a barrier and the next batch.
+    ///
+    /// # Errors
+    /// As [`Link::batch`].
+    pub fn freeze(&mut self, mark: CheckpointMark, epoch: Epoch, frozen: &mut Vec<FrozenOperator>) -> Result<()> {
+        let keys = self.operator.state_size().keys as u64;
+        match &mut self.operator {
+            Operator::Stateful(operator) => {
+                let (kind, state) = operator.snapshot(mark, epoch).map_err(|e| named(e, &self.name))?;
+                frozen.push(FrozenOperator { operator: self.id, kind, state, keys, committables: vec![] });
+            }
+            Operator::Stateless(operator) => {
+                let committables = operator.pre_commit(epoch).map_err(|e| named(e, &self.name))?;
+                if !committables.is_empty() {
+                    let state = FrozenState::Encoded(SegmentWriter::default());
+                    frozen.push(FrozenOperator { operator: self.id, kind: SnapshotKind::Full, state, keys, committables });
+                }
+            }
+        }
+        self.outputs.freeze(mark, epoch, frozen)
     }
 
     /// Where the operator's output goes.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use millstream_graph::{SinkSpec, SourceSpec};
-use millstream_types::{Barrier, ChangeBatch, Clock, ExecutionAttemptId, Result, Schema};
+use millstream_types::{Barrier, ChangeBatch, Clock, Epoch, ExecutionAttemptId, Result, Schema};
 
 use crate::source::SourceReader;
 pub use crate::task_waker::TaskWaker;
@@ -21,6 +21,15 @@ pub trait ConnectorProvider: Send + Sync {
     /// # Errors
     /// As [`ConnectorProvider::source`].
     fn sink(&self, spec: &SinkSpec, schema: &Schema, ctx: &SinkContext) -> Result<Box<dyn SinkWriter>>;
+
+    /// Publishes what writers of this sink have prepared at a checkpoint that is durable now. Comes again after every restore, so what is
+    /// published already stays as it is.
+    ///
+    /// # Errors
+    /// XX001 if something prepared is not there any more; 58xxx if the system refuses it.
+    fn commit_sink(&self, _spec: &SinkSpec, _committables: &[Vec<u8>]) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// What a source may know of its task.
@@ -51,6 +60,10 @@ pub struct SinkContext {
     pub job_name: String,
     /// The attempt, for fencing and file names.
     pub attempt: ExecutionAttemptId,
+    /// What is written is to be published by [`ConnectorProvider::commit_sink`], after the checkpoint that it is part of.
+    pub checkpoints: bool,
+    /// The cut that the job continues from; what was published up to it has been.
+    pub restored: Option<Epoch>,
 }
 
 /// Writes one subtask's changes to an external system.
@@ -66,6 +79,15 @@ pub trait SinkWriter: Send {
     /// # Errors
     /// As [`SinkWriter::write`].
     fn on_barrier(&mut self, barrier: &Barrier) -> Result<()>;
+
+    /// Prepares everything up to the checkpoint barrier of `epoch` for publishing, durably; the answer is what
+    /// [`ConnectorProvider::commit_sink`] needs for it. Nothing for a system that publishes at barriers, or at once.
+    ///
+    /// # Errors
+    /// As [`SinkWriter::write`].
+    fn pre_commit(&mut self, _epoch: Epoch) -> Result<Vec<Vec<u8>>> {
+        Ok(vec![])
+    }
 
     /// Nothing follows.
     ///

@@ -72,6 +72,7 @@ pub async fn start(config: &Config) -> Result<RunningServer> {
         file_roots,
         slots: config.slots,
         managed_memory: config.managed_memory,
+        durable: true,
         ..DatabaseConfig::default()
     })
     .await?;

@@ -13,8 +13,8 @@ pub struct StateEntry {
     pub table: StateTableId,
     /// Key bytes.
     pub key: Vec<u8>,
-    /// Version byte, then the value's own encoding.
-    pub value: Vec<u8>,
+    /// Version byte, then the value's own encoding; `None` if the key is gone.
+    pub value: Option<Vec<u8>>,
 }
 
 impl StateEntry {
@@ -22,7 +22,12 @@ impl StateEntry {
     pub fn new<V: StateValue>(key_group: KeyGroup, table: StateTableId, key: &[u8], value: &V) -> Self {
         let mut bytes = vec![V::VERSION];
         value.encode(&mut bytes);
-        StateEntry { key_group, table, key: key.to_vec(), value: bytes }
+        StateEntry { key_group, table, key: key.to_vec(), value: Some(bytes) }
+    }
+
+    /// An entry that says that a key is gone.
+    pub fn gone(key_group: KeyGroup, table: StateTableId, key: &[u8]) -> Self {
+        StateEntry { key_group, table, key: key.to_vec(), value: None }
     }
 
     /// The value.
@@ -30,7 +35,7 @@ impl StateEntry {
     /// # Errors
     /// XX001 if it is none of this type, or was written by a newer version.
     pub fn decode<V: StateValue>(&self) -> Result<V> {
-        match self.value.split_first() {
+        match self.value.as_deref().unwrap_or_default().split_first() {
             Some((version, bytes)) if *version <= V::VERSION => V::decode(*version, bytes),
             Some((version, _)) => Err(Error::new(SqlState::DATA_CORRUPTED, "state was written by a newer version")
                 .with_detail(format!("The value has version {version}, this binary knows up to {}.", V::VERSION))),
@@ -55,50 +60,4 @@ pub trait SnapshotReader {
     /// # Errors
     /// Whatever the storage says.
     fn next(&mut self, range: KeyGroupRange) -> Result<Option<StateEntry>>;
-}
-
-/// A snapshot in memory.
-#[derive(Clone, Debug, Default)]
-pub struct MemorySnapshot {
-    entries: Vec<StateEntry>,
-    read: usize,
-}
-
-impl MemorySnapshot {
-    /// How many entries.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// True without entries.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// The entries of both, to be read from the start: what several subtasks wrote.
-    #[must_use]
-    pub fn merged(mut self, other: MemorySnapshot) -> Self {
-        self.entries.extend(other.entries);
-        self.read = 0;
-        self
-    }
-}
-
-impl SnapshotWriter for MemorySnapshot {
-    fn put(&mut self, entry: StateEntry) -> Result<()> {
-        self.entries.push(entry);
-        Ok(())
-    }
-}
-
-impl SnapshotReader for MemorySnapshot {
-    fn next(&mut self, range: KeyGroupRange) -> Result<Option<StateEntry>> {
-        while let Some(entry) = self.entries.get(self.read) {
-            self.read += 1;
-            if range.contains(entry.key_group) {
-                return Ok(Some(entry.clone()));
-            }
-        }
-        Ok(None)
-    }
 }

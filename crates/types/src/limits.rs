@@ -6,6 +6,10 @@ pub const BATCH_TARGET_ROWS: usize = 8_192;
 pub const LINGER_MS: u64 = 10;
 /// Time between two ticks that address all jobs, in milliseconds.
 pub const TICK_INTERVAL_MS: u64 = 100;
+/// Ticks between two checkpoints.
+pub const CHECKPOINT_EVERY_TICKS: u32 = 10;
+/// Time in milliseconds after which a checkpoint that is not complete is given up.
+pub const CHECKPOINT_TIMEOUT_MS: u64 = 60_000;
 /// Ticks a job may have under way; more are merged.
 pub const MAX_IN_FLIGHT_TICKS: usize = 4;
 /// Age in milliseconds at which a reader's hold is taken away (72000).
@@ -14,6 +18,8 @@ pub const MAX_HOLD_AGE_MS: u64 = 60_000;
 pub const DEFAULT_MAX_PARALLELISM: u32 = 128;
 /// Largest number of key groups.
 pub const MAX_MAX_PARALLELISM: u32 = 32_768;
+/// Key group of state entries that belong to every subtask: no key has it.
+pub const ANY_KEY_GROUP: u16 = u16::MAX;
 /// Bytes of the network buffer pool of one process.
 pub const NETWORK_POOL_BYTES: usize = 64 << 20;
 /// Bytes each channel may use at any time whatever the others do (its fixed reserve).

@@ -14,6 +14,8 @@ use crate::job::{JobDetails, JobOptions, JobOverview, JobStatus, SlotDetails, al
 use crate::job_master::JobState;
 use crate::task_executor::TaskExecutor;
 
+/// Time that the start of a cluster waits for one job.
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time that the end of the cluster gives jobs to stop.
 const CANCEL_ALL_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -64,6 +66,17 @@ impl JobClient {
         }
         self.drop(job).await?;
         Err(state.cause.clone().unwrap_or_else(|| not_running(job, &state)))
+    }
+
+    /// Waits until a job that was taken in runs, or has ended; not for one that does not get there soon.
+    pub(crate) async fn wait_started(&self, job: JobId) -> Result<()> {
+        match tokio::time::timeout(START_TIMEOUT, self.wait(job, |s| s.was_running || s.status.is_terminal())).await {
+            Ok(state) => state.map(drop),
+            Err(_) => {
+                tracing::warn!(%job, "the job does not start: it is tried again in the background");
+                Ok(())
+            }
+        }
     }
 
     async fn wait(&self, job: JobId, until: impl FnMut(&JobState) -> bool) -> Result<JobState> {

@@ -6,11 +6,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::gateway::{DispatcherGateway, JobCommand, JobControl, JobEnded, SubmitJob};
 use crate::job::shutting_down;
+use crate::job_store::JobRecord;
 use crate::spawn::MAILBOX_MESSAGES;
 
 /// What the Dispatcher handles.
 pub(crate) enum Message {
     Submit(Box<SubmitJob>, oneshot::Sender<Result<()>>),
+    /// From the start of this process.
+    Recover(Box<JobRecord>, oneshot::Sender<Result<()>>),
     Control(JobCommand, JobControl, oneshot::Sender<Result<()>>),
     /// Without an answer if nobody waits.
     Remove(JobCommand, Option<oneshot::Sender<Result<()>>>),
@@ -27,6 +30,11 @@ impl DispatcherClient {
     pub(crate) fn new() -> (Self, mpsc::Receiver<Message>) {
         let (mailbox, messages) = mpsc::channel(MAILBOX_MESSAGES);
         (DispatcherClient { mailbox }, messages)
+    }
+
+    /// Takes in a job of an earlier process.
+    pub(crate) async fn recover(&self, record: JobRecord) -> Result<()> {
+        self.ask(|answer| Message::Recover(Box::new(record), answer)).await
     }
 
     async fn ask(&self, message: impl FnOnce(oneshot::Sender<Result<()>>) -> Message) -> Result<()> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use millstream_graph::JobGraphGenerator;
-use millstream_types::{Clock, Error, JobId, Result, SqlState};
+use millstream_types::{Clock, Epoch, Error, JobId, Result, SqlState};
 use parking_lot::RwLock;
 use tokio::sync::{oneshot, watch};
 
@@ -13,15 +13,15 @@ use super::directory::DirectoryJob;
 use super::gateway::Message;
 use crate::gateway::{ControlJob, ForgetJob, JobCommand, JobControl, JobEnded, JobMasterGateway, SubmitJob, TaskExecutorGateway};
 use crate::job::{JobStatus, already_exists, shutting_down, unknown_job};
-use crate::job_master::{ExecutionGraph, JobEntry, JobMaster, JobMasterServices, JobState};
-use crate::spawn::{Actor, TaskTracker};
+use crate::job_master::{ExecutionGraph, JobEntry, JobMaster, JobMasterServices, JobState, RecoveredJob};
+use crate::job_store::JobRecord;
+use crate::spawn::Actor;
 
 /// What the Dispatcher works with.
 pub(crate) struct DispatcherServices {
     pub(crate) job_master: JobMasterServices,
     pub(crate) executor: Arc<dyn TaskExecutorGateway>,
     pub(crate) directory: Arc<JobDirectory>,
-    pub(crate) tracker: Arc<TaskTracker>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -45,19 +45,51 @@ impl Dispatcher {
         if services.directory.contains(job) {
             return Err(already_exists(&graph.name));
         }
-        let job_graph = JobGraphGenerator::generate(&graph)?;
-        let entry = Arc::new(JobEntry {
-            job,
-            options,
-            stream_graph: Arc::new(graph),
+        let record = JobRecord::new(graph, options, services.clock.unix_micros());
+        let entry = self.entry(&record, JobState { status: JobStatus::Created, was_running: false, paused: false, cause: None })?;
+        services.job_master.jobs.put(&record)?;
+        let insert = |client| services.directory.insert(Arc::clone(&entry), client);
+        JobMaster::start(Arc::clone(&entry), services.job_master.clone(), None, insert)
+    }
+
+    fn entry(&self, record: &JobRecord, state: JobState) -> Result<Arc<JobEntry>> {
+        let job_graph = JobGraphGenerator::generate(&record.graph)?;
+        Ok(Arc::new(JobEntry {
+            job: record.graph.job,
+            options: record.options.clone(),
+            stream_graph: Arc::new(record.graph.clone()),
             execution_graph: RwLock::new(ExecutionGraph::new(&job_graph)),
             job_graph: Arc::new(job_graph),
-            state: watch::Sender::new(JobState { status: JobStatus::Created, was_running: false, paused: false, cause: None }),
-            start_time_micros: services.clock.unix_micros(),
-            executor: Arc::clone(&services.executor),
-        });
+            state: watch::Sender::new(state),
+            start_time_micros: record.start_time_micros,
+            executor: Arc::clone(&self.services.executor),
+        }))
+    }
+
+    /// Takes in a job of an earlier process. One that failed or was cancelled stays so; any other one continues from its newest
+    /// checkpoint, a finished one as well: it serves its rows again and finishes at once.
+    async fn recover(&self, record: JobRecord) -> Result<()> {
+        let services = &self.services;
+        let job = record.graph.job;
+        let ended = record.ended.filter(|s| *s != JobStatus::Finished);
+        let status = ended.unwrap_or(JobStatus::Restarting);
+        let state = JobState { status, was_running: ended.is_some(), paused: false, cause: record.cause.clone() };
+        let entry = self.entry(&record, state)?;
+        if let Some(ended) = ended {
+            return JobMaster::show_ended(&entry, &services.job_master, ended, |client| {
+                services.directory.insert(Arc::clone(&entry), client)
+            });
+        }
         let insert = |client| services.directory.insert(Arc::clone(&entry), client);
-        JobMaster::start(Arc::clone(&entry), services.job_master.clone(), &services.tracker, insert)
+        // Its sinks' entry must be there for what they have prepared to be published.
+        let (placeholder, _) = crate::job_master::JobMasterClient::new(services.job_master.token, 0);
+        insert(placeholder);
+        let newest = match &services.job_master.checkpoints {
+            Some(checkpoints) => checkpoints.recover(job).await?,
+            None => None,
+        };
+        let recovered = RecoveredJob { newest, paused: record.paused };
+        JobMaster::start(Arc::clone(&entry), services.job_master.clone(), Some(recovered), insert)
     }
 
     fn control(&self, message: JobCommand, control: JobControl) -> Result<()> {
@@ -102,8 +134,16 @@ impl Dispatcher {
 
     /// The job has ended: nothing of it stays.
     async fn forget(&mut self, job: JobId) -> Result<()> {
+        let services = &self.services.job_master;
+        services.jobs.remove(job)?;
+        if let Some(checkpoints) = &services.checkpoints {
+            checkpoints.forget(job).await?;
+        }
         let result = match self.services.directory.remove(job) {
             Some(removed) => {
+                if let (true, Some(table)) = (removed.entry.options.table, removed.entry.options.relation) {
+                    services.log.truncate(table, Epoch::MAX);
+                }
                 self.services.job_master.epochs.remove(job);
                 let message = ForgetJob { token: self.services.job_master.token, job, relation: removed.entry.options.relation };
                 self.services.executor.forget_job(message).await
@@ -124,6 +164,9 @@ impl Actor for Dispatcher {
         match message {
             Message::Submit(message, answer) => {
                 let _ = answer.send(self.submit(*message));
+            }
+            Message::Recover(record, answer) => {
+                let _ = answer.send(self.recover(*record).await);
             }
             Message::Control(message, control, answer) => {
                 let _ = answer.send(self.control(message, control));

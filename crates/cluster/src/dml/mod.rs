@@ -3,7 +3,7 @@
 //! [`writer`] is the way in, [`table`] what is kept per table, [`effects`] what a transaction does to each key, [`memory`] the keys that
 //! were logged lately.
 //!
-//! Guarantees: what [`TableWriter::commit`] has returned an epoch for is in the log and never lost; a transaction is one record in one
+//! Guarantees: what [`TableWriter::wait_durable`] has returned for is never lost; a transaction is one record in one
 //! epoch, seen whole or not at all; of two transactions that changed one key, the one that commits second and has not seen the first is
 //! refused (40001). Not guaranteed: that an INSERT fails at the statement rather than at COMMIT when both transactions are open.
 
@@ -15,4 +15,4 @@ mod writer;
 
 pub use locks::TableLocks;
 pub use table::TableInfo;
-pub use writer::{TableWriter, TransactionChanges};
+pub use writer::{Logged, TableWriter, TransactionChanges};

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use millstream_state::RelationStore;
+use arrow::array::AsArray;
+use arrow::datatypes::Int64Type;
+use millstream_state::{LogPosition, RelationStore};
 use millstream_types::{ChangeBatch, Epoch, Error, JobId, RelationId, Result, SqlState};
 use parking_lot::RwLock;
 
@@ -21,6 +23,14 @@ pub struct TransactionChanges {
     pub snapshot: Option<Epoch>,
     /// Full rows of the stored columns, -old before +new.
     pub changes: Vec<(RelationId, ChangeBatch)>,
+}
+
+/// A transaction that is in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Logged {
+    /// Its epoch.
+    pub epoch: Epoch,
+    position: LogPosition,
 }
 
 /// Checks and logs transactions. Cheap to clone.
@@ -47,12 +57,17 @@ impl TableWriter {
         TableWriter { shared: Arc::new(Shared { tables: RwLock::default(), epochs, relations }) }
     }
 
-    /// A table takes changes from now on. Its job must be running.
+    /// A table takes changes from now on. Its job must be running, and have all rows of the log.
     ///
     /// # Errors
     /// XX000 for key columns that cannot be encoded.
     pub fn register_table(&self, info: TableInfo) -> Result<()> {
         let table = Arc::new(Table::new(info)?);
+        if let (true, Some(key)) = (table.info.hidden_row_id, table.info.key.first()) {
+            let last = self.shared.relations.last_rows(table.info.table)?;
+            let largest = last.column(*key).as_primitive_opt::<Int64Type>().and_then(arrow::compute::max);
+            table.next_row_id.store(largest.unwrap_or(0) + 1, Ordering::Relaxed);
+        }
         self.shared.tables.write().insert(table.info.table, table);
         Ok(())
     }
@@ -107,24 +122,32 @@ impl TableWriter {
         self.checked(locks, transaction).map(drop)
     }
 
-    /// Checks a transaction and appends it to the log as one record; returns its epoch. Then it is acknowledged. A transaction without
-    /// changes is in the newest closed epoch.
+    /// Checks a transaction and appends it to the log as one record. It may be acknowledged after [`TableWriter::wait_durable`], which
+    /// needs no locks: a transaction that builds on this one is behind it in the log. `None`: nothing was changed.
     ///
     /// # Errors
     /// 23502, 23505, 40001; 53100 if the log is full, 55000 if a table's job is not running. Nothing was logged then.
-    pub async fn commit(&self, locks: &TableLocks, transaction: TransactionChanges) -> Result<Epoch> {
-        let checked = self.checked(locks, &transaction)?;
+    pub fn commit(&self, locks: &TableLocks, transaction: &TransactionChanges) -> Result<Option<Logged>> {
+        let checked = self.checked(locks, transaction)?;
         if checked.is_empty() {
-            return Ok(self.shared.epochs.current());
+            return Ok(None);
         }
         let jobs: Vec<JobId> = checked.iter().map(|c| c.table.info.job).collect();
         let not_empty = transaction.changes.iter().filter(|(_, c)| !c.is_empty());
-        let epoch = self.shared.epochs.append(&jobs, not_empty.cloned().collect())?;
+        let (epoch, position) = self.shared.epochs.append(&jobs, not_empty.cloned().collect())?;
         let snapshots = self.shared.epochs.oldest_hold() < epoch;
         for Checked { table, effects } in checked {
             effects.remember(&mut table.past.lock(), epoch, snapshots);
         }
-        Ok(epoch)
+        Ok(Some(Logged { epoch, position }))
+    }
+
+    /// Waits until a transaction is durable.
+    ///
+    /// # Errors
+    /// 58030 or 53100 if the log has failed; then nobody knows whether it survives.
+    pub async fn wait_durable(&self, logged: Logged) -> Result<()> {
+        self.shared.epochs.wait_durable(logged.position).await
     }
 
     fn checked<'a>(&self, locks: &'a TableLocks, transaction: &'a TransactionChanges) -> Result<Vec<Checked<'a>>> {

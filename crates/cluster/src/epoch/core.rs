@@ -1,5 +1,6 @@
 //! The clock as a state machine: events in, actions out. No locks, no channels, no time of its own.
 
+mod checkpoints;
 mod ticks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,8 @@ pub(super) enum Action {
     Ready { hold: HoldId, epoch: Epoch },
     /// A reader cannot be served. Its hold is gone.
     Refuse { hold: HoldId, error: Error },
+    /// The ticks of this epoch that follow are a checkpoint of these jobs, which commit together.
+    Checkpoint { epoch: Epoch, jobs: Vec<JobId> },
 }
 
 /// What a reader asks for.
@@ -69,6 +72,10 @@ pub(super) struct EpochCore {
     next_hold: u64,
     /// Jobs to tick as soon as their closure has room.
     wanted: BTreeSet<JobId>,
+    /// Jobs whose group is to have a checkpoint as soon as all of it has room.
+    checkpoint_wanted: BTreeSet<JobId>,
+    /// State is made durable: what ends, ends with a checkpoint.
+    durable: bool,
     /// The newest `since` that was sent: older versions may be gone.
     since: Epoch,
     now: Duration,
@@ -76,9 +83,10 @@ pub(super) struct EpochCore {
 }
 
 impl EpochCore {
-    pub(super) fn new(max_hold_age: Duration) -> Self {
+    /// `first` is the first epoch, newer than any of an earlier process.
+    pub(super) fn new(first: Epoch, durable: bool, max_hold_age: Duration) -> Self {
         EpochCore {
-            open: 1,
+            open: first,
             jobs: BTreeMap::new(),
             waiters: BTreeMap::new(),
             fills: BTreeMap::new(),
@@ -86,6 +94,8 @@ impl EpochCore {
             holds: BTreeMap::new(),
             next_hold: 0,
             wanted: BTreeSet::new(),
+            checkpoint_wanted: BTreeSet::new(),
+            durable,
             since: 0,
             now: Duration::ZERO,
         }
@@ -127,8 +137,8 @@ impl EpochCore {
             }
         }
         let mut job = EpochJob::new(registration.clone());
-        job.backfilled = registration.upstream.is_empty();
-        if registration.table {
+        job.backfilled |= registration.upstream.is_empty();
+        if registration.table && job.ready_from.is_none() {
             job.ready_from = Some(self.closed());
         }
         self.jobs.insert(id, job);
@@ -138,9 +148,10 @@ impl EpochCore {
     /// All tasks run. Anything but an empty table has something to say at its first tick.
     pub(super) fn started(&mut self, id: JobId, out: &mut Vec<Action>) {
         let open = self.open;
-        let Some(job) = self.jobs.get_mut(&id).filter(|j| j.phase == Phase::Starting) else { return };
+        let starts = |j: &&mut EpochJob| matches!(j.phase, Phase::Starting | Phase::Restarting);
+        let Some(job) = self.jobs.get_mut(&id).filter(starts) else { return };
         job.phase = Phase::Running;
-        if job.ready_from.is_none() || job.external {
+        if job.ready_from.is_none() || job.external || job.dirty_from.is_some() {
             self.mark_dirty(id, open);
             self.wanted.insert(id);
         }
@@ -154,11 +165,50 @@ impl EpochCore {
         self.want_tick(id, out);
     }
 
-    /// A job asks for a tick: one of its sources has ended.
+    /// A job asks for a tick: one of its sources has ended. What ends, ends at a checkpoint if there are any.
     pub(super) fn want_tick(&mut self, id: JobId, out: &mut Vec<Action>) {
         self.mark_dirty(id, self.open);
         self.wanted.insert(id);
+        if self.durable {
+            self.checkpoint_wanted.insert(id);
+        }
         self.advance(out);
+    }
+
+    /// A task of the job failed and the job will run again, from its newest checkpoint. What it has cut stays readable; of the ticks that
+    /// were under way, neither it nor the jobs behind it will show a cut, so readers that wait for one get a later one.
+    /// Without a checkpoint it is filled again before it can be read.
+    pub(super) fn restarting(&mut self, id: JobId, from_scratch: bool, out: &mut Vec<Action>) {
+        let open = self.open;
+        let Some(job) = self.jobs.get_mut(&id).filter(|j| matches!(j.phase, Phase::Starting | Phase::Running)) else { return };
+        job.phase = Phase::Restarting;
+        let undone = job.in_flight.front().copied().unwrap_or(open);
+        job.in_flight.clear();
+        job.checkpointing = None;
+        if from_scratch && !job.upstream.is_empty() {
+            (job.backfilled, job.ready_tick, job.ready_from) = (false, None, None);
+        }
+        self.abandon(id, undone);
+        self.mark_dirty(id, undone);
+        let behind = self.downstream(id);
+        for waiter in self.waiters.values_mut() {
+            if waiter.epoch.is_some_and(|e| e >= undone) && waiter.jobs.iter().any(|j| behind.contains(j)) {
+                waiter.epoch = None;
+            }
+        }
+        self.wanted.insert(id);
+        self.advance(out);
+    }
+
+    /// The job and all that reads from it, directly or not.
+    fn downstream(&self, id: JobId) -> BTreeSet<JobId> {
+        let (mut found, mut next) = (BTreeSet::new(), vec![id]);
+        while let Some(id) = next.pop() {
+            if found.insert(id) {
+                next.extend(self.jobs.get(&id).into_iter().flat_map(|j| &j.downstream));
+            }
+        }
+        found
     }
 
     /// The job has ended, well or not.
@@ -181,7 +231,11 @@ impl EpochCore {
         if let (false, Some(undone)) = (finished, undone) {
             self.abandon(id, undone);
         }
+        if let Some(job) = self.jobs.get_mut(&id) {
+            job.checkpointing = None;
+        }
         self.wanted.remove(&id);
+        self.checkpoint_wanted.remove(&id);
         self.advance(out);
     }
 
@@ -214,6 +268,7 @@ impl EpochCore {
             }
         }
         self.wanted.remove(&id);
+        self.checkpoint_wanted.remove(&id);
         self.advance(out);
     }
 

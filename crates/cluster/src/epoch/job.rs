@@ -17,6 +17,17 @@ pub struct JobRegistration {
     pub external: bool,
     /// True for a table: readable from the start.
     pub table: bool,
+    /// The checkpoint that its state comes from.
+    pub restored: Option<Restored>,
+}
+
+/// Where a job that is restored stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The cut of its checkpoint.
+    pub epoch: Epoch,
+    /// All rows of its subscriptions' first snapshots were in.
+    pub backfilled: bool,
 }
 
 /// Whether ticks can reach it.
@@ -26,6 +37,8 @@ pub(super) enum Phase {
     Starting,
     /// All tasks run.
     Running,
+    /// A task failed; new attempts are on their way. Readers wait.
+    Restarting,
     /// Complete: readable at every later epoch.
     Finished,
     /// Stopped by an error.
@@ -58,10 +71,17 @@ pub(super) struct EpochJob {
     pub(super) stale: Vec<(Epoch, Epoch)>,
     /// Ticks sent and not completed, in order.
     pub(super) in_flight: VecDeque<Epoch>,
+    /// The newest tick sent; 0 before the first.
+    pub(super) last_tick: Epoch,
+    /// The cut of its newest durable checkpoint.
+    pub(super) saved: Option<Epoch>,
+    /// The cut of the checkpoint under way.
+    pub(super) checkpointing: Option<Epoch>,
 }
 
 impl EpochJob {
     pub(super) fn new(registration: JobRegistration) -> Self {
+        let restored = registration.restored;
         EpochJob {
             name: registration.name,
             upstream: registration.upstream,
@@ -69,18 +89,26 @@ impl EpochJob {
             external: registration.external,
             phase: Phase::Starting,
             paused: false,
-            backfilled: false,
+            backfilled: restored.is_some_and(|r| r.backfilled),
             ready_tick: None,
-            ready_from: None,
-            dirty_from: None,
+            ready_from: restored.filter(|r| r.backfilled).map(|r| r.epoch),
+            dirty_from: restored.map(|r| r.epoch + 1),
             stale: vec![],
             in_flight: VecDeque::new(),
+            last_tick: 0,
+            saved: restored.map(|r| r.epoch),
+            checkpointing: None,
         }
     }
 
     /// True if it will take ticks, now or after RESUME.
     pub(super) fn is_alive(&self) -> bool {
-        matches!(self.phase, Phase::Starting | Phase::Running)
+        matches!(self.phase, Phase::Starting | Phase::Running | Phase::Restarting)
+    }
+
+    /// True if a tick has changed it since its newest durable checkpoint.
+    pub(super) fn is_unsaved(&self) -> bool {
+        self.last_tick > self.saved.unwrap_or(0)
     }
 
     /// Covers its changes by tick `epoch`.
@@ -95,6 +123,7 @@ impl EpochJob {
             self.ready_tick = Some(epoch);
         }
         self.in_flight.push_back(epoch);
+        self.last_tick = epoch;
     }
 
     /// All ticks up to `epoch` are done.
@@ -139,7 +168,7 @@ impl EpochJob {
             Phase::Running if self.paused => {
                 Some(Error::new(state, format!("job \"{name}\" is paused")).with_hint(format!("RESUME STREAMING JOB {name} lets it go on")))
             }
-            Phase::Running | Phase::Finished => None,
+            Phase::Running | Phase::Restarting | Phase::Finished => None,
             Phase::Starting => Some(Error::new(state, format!("job \"{name}\" is not running yet"))),
             Phase::Canceled => Some(Error::new(state, format!("job \"{name}\" is not running: it was cancelled"))),
             Phase::Failed(cause) => {

@@ -14,7 +14,7 @@ mod service;
 #[cfg(test)]
 mod tests;
 
-pub use job::JobRegistration;
+pub use job::{JobRegistration, Restored};
 pub use lease::ReadLease;
 pub(crate) use service::EpochTimer;
 pub use service::{EpochService, Isolation, JobEnd};

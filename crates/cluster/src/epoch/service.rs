@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use millstream_state::{LogRecord, LogStore};
+use millstream_state::{LogPosition, LogRecord, LogStore, wait_durable};
 use millstream_types::{ChangeBatch, Clock, Epoch, Error, HoldId, JobId, RelationId, Result};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot};
@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::core::{Action, EpochCore, ReadMode, ReadRequest};
 use super::job::Phase;
 use super::{JobRegistration, ReadLease};
+use crate::checkpoint::CheckpointClient;
 use crate::gateway::{FencingToken, JobMasterGateway, TickJob};
 use crate::spawn::{Actor, TaskTracker};
 
@@ -53,6 +54,7 @@ pub(super) struct Shared {
     clock: Arc<dyn Clock>,
     log: Arc<dyn LogStore>,
     token: FencingToken,
+    checkpoints: Option<CheckpointClient>,
 }
 
 struct State {
@@ -63,9 +65,18 @@ struct State {
 }
 
 impl EpochService {
-    pub(crate) fn new(clock: Arc<dyn Clock>, log: Arc<dyn LogStore>, token: FencingToken, max_hold_age: Duration) -> Self {
-        let state = State { core: EpochCore::new(max_hold_age), job_masters: BTreeMap::new(), waiting: HashMap::new(), ticks_sent: 0 };
-        EpochService { shared: Arc::new(Shared { state: Mutex::new(state), clock, log, token }) }
+    /// `first` is the first epoch; `checkpoints` is told of those that begin, if there are any.
+    pub(crate) fn new(
+        clock: Arc<dyn Clock>,
+        log: Arc<dyn LogStore>,
+        token: FencingToken,
+        max_hold_age: Duration,
+        first: Epoch,
+        checkpoints: Option<CheckpointClient>,
+    ) -> Self {
+        let core = EpochCore::new(first, checkpoints.is_some(), max_hold_age);
+        let state = State { core, job_masters: BTreeMap::new(), waiting: HashMap::new(), ticks_sent: 0 };
+        EpochService { shared: Arc::new(Shared { state: Mutex::new(state), clock, log, token, checkpoints }) }
     }
 
     /// The newest closed epoch: none served to anybody is newer.
@@ -148,17 +159,23 @@ impl EpochService {
     }
 
     /// Appends one transaction in the open epoch. The lock makes the epoch of a record and the close of an epoch one order.
-    pub(crate) fn append(&self, jobs: &[JobId], changes: Vec<(RelationId, ChangeBatch)>) -> Result<Epoch> {
+    /// Its position says when it is durable.
+    pub(crate) fn append(&self, jobs: &[JobId], changes: Vec<(RelationId, ChangeBatch)>) -> Result<(Epoch, LogPosition)> {
         let mut state = self.shared.state.lock();
         for job in jobs {
             state.core.accepts_changes(*job)?;
         }
         let epoch = state.core.open();
-        self.shared.log.append(LogRecord { epoch, changes })?;
+        let position = self.shared.log.append(LogRecord { epoch, changes })?;
         for job in jobs {
             state.core.appended(*job);
         }
-        Ok(epoch)
+        Ok((epoch, position))
+    }
+
+    /// Waits until a record is durable.
+    pub(crate) async fn wait_durable(&self, position: LogPosition) -> Result<()> {
+        wait_durable(self.shared.log.as_ref(), position).await
     }
 
     /// The tick interval is over.
@@ -172,6 +189,26 @@ impl EpochService {
         state.core.register(registration)?;
         state.job_masters.insert(job, job_master);
         Ok(())
+    }
+
+    /// The checkpoint interval is over.
+    pub(crate) fn checkpoint(&self) {
+        self.shared.event(|core, out| core.checkpoint(out));
+    }
+
+    /// A checkpoint of these jobs is durable.
+    pub(crate) fn saved(&self, jobs: &[JobId], epoch: Epoch) {
+        self.shared.event(|core, out| core.saved(jobs, epoch, out));
+    }
+
+    /// A checkpoint of these jobs was given up.
+    pub(crate) fn not_saved(&self, jobs: &[JobId], epoch: Epoch) {
+        self.shared.event(|core, out| core.not_saved(jobs, epoch, out));
+    }
+
+    /// The job runs again from its newest checkpoint, or `from_scratch`.
+    pub(crate) fn restarting(&self, job: JobId, from_scratch: bool) {
+        self.shared.event(|core, out| core.restarting(job, from_scratch, out));
     }
 
     pub(crate) fn started(&self, job: JobId) {
@@ -249,6 +286,11 @@ impl Shared {
                 }
                 Action::Ready { hold, epoch } => answer(state, hold, Ok(epoch)),
                 Action::Refuse { hold, error } => answer(state, hold, Err(error)),
+                Action::Checkpoint { epoch, jobs } => {
+                    if let Some(checkpoints) = &self.checkpoints {
+                        checkpoints.triggered(epoch, jobs);
+                    }
+                }
             }
         }
     }
@@ -276,14 +318,18 @@ impl fmt::Debug for Shared {
 /// Ticks all jobs that have something to do, at a fixed interval.
 pub(crate) struct EpochTimer {
     epochs: EpochService,
+    /// Ticks between two checkpoints, and since the last one.
+    checkpoint_every: Option<u32>,
+    since_checkpoint: u32,
     /// Keeps its mailbox open, which nobody writes to.
     _mailbox: mpsc::Sender<Infallible>,
 }
 
 impl EpochTimer {
-    pub(crate) fn start(epochs: &EpochService, interval: Duration, tracker: &TaskTracker) -> Result<()> {
+    /// `checkpoint_every` is in ticks.
+    pub(crate) fn start(epochs: &EpochService, interval: Duration, checkpoint_every: Option<u32>, tracker: &TaskTracker) -> Result<()> {
         let (mailbox, messages) = mpsc::channel(1);
-        let actor = EpochTimer { epochs: epochs.clone(), _mailbox: mailbox };
+        let actor = EpochTimer { epochs: epochs.clone(), checkpoint_every, since_checkpoint: 0, _mailbox: mailbox };
         tracker.actor("epoch timer", actor, messages, Some(interval))
     }
 }
@@ -296,6 +342,11 @@ impl Actor for EpochTimer {
     }
 
     async fn on_timer(&mut self) -> Result<()> {
+        self.since_checkpoint += 1;
+        if self.checkpoint_every.is_some_and(|every| self.since_checkpoint >= every) {
+            self.since_checkpoint = 0;
+            self.epochs.checkpoint();
+        }
         self.epochs.interval();
         Ok(())
     }

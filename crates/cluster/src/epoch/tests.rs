@@ -19,7 +19,14 @@ const W: JobId = JobId(4);
 const X: JobId = JobId(5);
 
 fn registration(job: JobId, upstream: &[JobId], external: bool) -> JobRegistration {
-    JobRegistration { job, name: format!("{job}"), upstream: upstream.to_vec(), external, table: upstream.is_empty() && !external }
+    JobRegistration {
+        job,
+        name: format!("{job}"),
+        upstream: upstream.to_vec(),
+        external,
+        table: upstream.is_empty() && !external,
+        restored: None,
+    }
 }
 
 fn closure(job: JobId) -> Vec<JobId> {
@@ -40,7 +47,7 @@ fn upstream(job: JobId) -> Vec<JobId> {
 }
 
 fn started() -> (EpochCore, Vec<Action>) {
-    let mut core = EpochCore::new(Duration::from_secs(60));
+    let mut core = EpochCore::new(1, false, Duration::from_secs(60));
     let mut out = vec![];
     for (job, external) in [(T1, false), (T2, false), (V, false), (W, false), (X, true)] {
         core.register(registration(job, &upstream(job), external)).unwrap();
@@ -113,7 +120,7 @@ fn readers_that_come_together_share_a_tick() {
 
 #[test]
 fn idle_jobs_cost_nothing() {
-    let mut core = EpochCore::new(Duration::from_secs(60));
+    let mut core = EpochCore::new(1, false, Duration::from_secs(60));
     let mut out = vec![];
     core.register(registration(T1, &[], false)).unwrap();
     core.started(T1, &mut out);
@@ -232,7 +239,7 @@ fn paused_and_dropped_jobs_refuse_and_resumed_ones_catch_up() {
 
 #[test]
 fn a_view_is_readable_when_its_backfill_was_cut_and_not_before() {
-    let mut core = EpochCore::new(Duration::from_secs(60));
+    let mut core = EpochCore::new(1, false, Duration::from_secs(60));
     let mut out = vec![];
     core.register(registration(T1, &[], false)).unwrap();
     core.started(T1, &mut out);
@@ -323,6 +330,7 @@ impl Model {
                     assert!(self.ticks[&job].len() <= limits::MAX_IN_FLIGHT_TICKS);
                 }
                 Action::Ready { hold, epoch } => self.serve(hold, epoch),
+                Action::Checkpoint { .. } => (),
                 Action::Refuse { hold, error } => {
                     let reader = self.readers.remove(&hold).expect("a reader is answered once");
                     assert!(!self.failed.is_empty() || matches!(reader.mode, ReadMode::At(_)), "refused for nothing: {error}");

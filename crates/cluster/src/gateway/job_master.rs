@@ -7,6 +7,7 @@ use millstream_types::{Barrier, Epoch, Error, ExecutionAttemptId, JobId};
 use serde::{Deserialize, Serialize};
 
 use super::FencingToken;
+use crate::checkpoint::JobCheckpoint;
 
 /// A tick addresses the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,8 @@ pub enum TaskReport {
     StateChanged(ExecutionState, Option<Error>),
     /// A barrier has passed the whole chain of a task without consumers.
     BarrierPassed(Epoch),
+    /// It has handed over its state at the barrier of this checkpoint.
+    Frozen(Epoch),
     /// A source has ended and asks for the tick that covers its last rows.
     TickWanted,
     /// All rows that were there when it subscribed are out.
@@ -63,6 +66,17 @@ pub struct ControlJob {
     pub control: JobControl,
 }
 
+/// How a checkpoint of the job ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckpointNews {
+    /// The leader that sends it.
+    pub token: FencingToken,
+    /// The checkpoint.
+    pub epoch: Epoch,
+    /// The job's state as it is durable now; `None`: the checkpoint was given up.
+    pub durable: Option<JobCheckpoint>,
+}
+
 /// What a JobMaster listens to. Its answers are in the job's status.
 pub trait JobMasterGateway: Send + Sync {
     /// A tick, in order.
@@ -71,6 +85,8 @@ pub trait JobMasterGateway: Send + Sync {
     fn update_task(&self, message: UpdateTask);
     /// A command.
     fn control(&self, message: ControlJob);
+    /// News of a checkpoint.
+    fn checkpoint(&self, message: CheckpointNews);
 }
 
 /// Where a TaskExecutor finds the JobMaster of a task.

@@ -12,10 +12,13 @@ mod task_executor;
 mod token;
 
 pub use dispatcher::{DispatcherGateway, JobCommand, JobEnded, SubmitJob};
-pub use job_master::{ControlJob, JobControl, JobMasterGateway, JobMasterLocator, TaskReport, TickJob, UpdateTask};
+pub use job_master::{CheckpointNews, ControlJob, JobControl, JobMasterGateway, JobMasterLocator, TaskReport, TickJob, UpdateTask};
 pub use resource_manager::{
     AllocatedSlot, RegisterTaskManager, ReleaseSlots, RequestSlots, ResourceManagerGateway, SlotGrant, SlotRequirement,
 };
 pub use serving::{LocalServing, ServingGateway};
-pub use task_executor::{AllocateSlot, ForgetJob, FreeSlot, SubmitTask, TaskCommand, TaskExecutorGateway, TellTasks};
+pub use task_executor::{
+    AllocateSlot, CommitSink, ForgetJob, FreeSlot, PersistCheckpoint, PersistedOperator, PersistedTask, SubmitTask, TaskCommand,
+    TaskExecutorGateway, TellTasks,
+};
 pub use token::FencingToken;

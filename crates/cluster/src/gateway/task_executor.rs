@@ -1,8 +1,12 @@
 //! To a TaskExecutor: slots and tasks.
 
 use async_trait::async_trait;
+use std::time::Duration;
+
+use millstream_graph::SinkSpec;
 use millstream_runtime::task::{TaskDeploymentDescriptor, TaskMetricsSnapshot};
-use millstream_types::{AllocationId, Barrier, ExecutionAttemptId, JobId, RelationId, Result, SlotId};
+use millstream_state::{SegmentHandle, SnapshotKind};
+use millstream_types::{AllocationId, Barrier, Epoch, ExecutionAttemptId, JobId, OperatorId, RelationId, Result, SlotId};
 use serde::{Deserialize, Serialize};
 
 use super::FencingToken;
@@ -73,6 +77,58 @@ pub struct ForgetJob {
     pub relation: Option<RelationId>,
 }
 
+/// What these tasks have handed over at a checkpoint is to be written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersistCheckpoint {
+    /// The leader that sends it.
+    pub token: FencingToken,
+    /// The checkpoint.
+    pub epoch: Epoch,
+    /// Name of the file that it may use, which no other one has.
+    pub file: String,
+    /// The tasks; all of them have handed over their state.
+    pub attempts: Vec<ExecutionAttemptId>,
+}
+
+/// The state of a task that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersistedTask {
+    /// The task.
+    pub attempt: ExecutionAttemptId,
+    /// Subtasks of its vertex.
+    pub parallelism: u32,
+    /// Its operators that keep something.
+    pub operators: Vec<PersistedOperator>,
+    /// How long it stood still to hand over.
+    pub sync: Duration,
+}
+
+/// The state of an operator that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PersistedOperator {
+    /// The operator.
+    pub operator: OperatorId,
+    /// Whether it stands for itself.
+    pub kind: SnapshotKind,
+    /// Where it is; `None` if nothing has changed.
+    pub segment: Option<SegmentHandle>,
+    /// Keys of the whole state.
+    pub keys: u64,
+    /// What a sink has prepared.
+    pub committables: Vec<Vec<u8>>,
+}
+
+/// What sinks have prepared at a checkpoint that is durable now is to be published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitSink {
+    /// The leader that sends it.
+    pub token: FencingToken,
+    /// The sink.
+    pub sink: SinkSpec,
+    /// What its writers said.
+    pub committables: Vec<Vec<u8>>,
+}
+
 /// What a TaskExecutor answers.
 #[async_trait]
 pub trait TaskExecutorGateway: Send + Sync {
@@ -96,6 +152,18 @@ pub trait TaskExecutorGateway: Send + Sync {
 
     /// Tells tasks something, in order.
     fn tell_tasks(&self, message: TellTasks);
+
+    /// Writes the state that tasks have handed over; durable when it returns. Each hand-over is written once.
+    ///
+    /// # Errors
+    /// 55000 if a task has not handed over for this checkpoint; 53100, 58030 if it cannot be written.
+    async fn persist_checkpoint(&self, message: PersistCheckpoint) -> Result<Vec<PersistedTask>>;
+
+    /// Publishes what a sink has prepared, if that has not been done.
+    ///
+    /// # Errors
+    /// What the connector says.
+    async fn commit_sink(&self, message: CommitSink) -> Result<()>;
 
     /// Forgets a job that has ended.
     ///

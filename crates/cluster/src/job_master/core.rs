@@ -1,12 +1,19 @@
 //! A job as a state machine: events in, actions out.
 
+mod checkpoints;
+
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
 
 use millstream_graph::OperatorSpec;
 use millstream_runtime::task::{ExecutionState, TaskConfig, TaskDeploymentDescriptor};
 use millstream_types::{Barrier, Epoch, Error, ExecutionAttemptId, Result};
 
-use super::execution_graph::ExecutionGraph;
+use self::checkpoints::Checkpoints;
+use super::execution_graph::{ExecutionGraph, StartFrom};
+use super::restart::{RestartStrategy, Restarts};
+use crate::checkpoint::JobCheckpoint;
 use crate::gateway::{JobControl, SlotGrant, SlotRequirement, TaskCommand, TaskReport};
 use crate::job::JobStatus;
 
@@ -25,6 +32,12 @@ pub(crate) enum Event {
     Tick(Barrier),
     /// Somebody wants something.
     Control(JobControl),
+    /// A checkpoint is durable.
+    Checkpointed(Arc<JobCheckpoint>),
+    /// A checkpoint was given up.
+    CheckpointAborted(Epoch),
+    /// The delay before a restart is over; the job's newest checkpoint, if there is one.
+    Restart(Result<Option<Arc<JobCheckpoint>>>),
 }
 
 /// What is to be done, in this order.
@@ -48,6 +61,23 @@ pub(super) enum Action {
     Backfilled,
     /// Sources rest or go on.
     Paused(bool),
+    /// All tasks have handed over their state for a checkpoint.
+    Frozen { epoch: Epoch, attempts: Vec<ExecutionAttemptId>, backfilled: bool },
+    /// What was under way is lost; new attempts follow.
+    Restarting { from_scratch: bool },
+    /// After this delay, [`Event::Restart`].
+    RestartAfter(Duration),
+}
+
+/// Where a restart is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Restart {
+    /// Tasks stop; then this delay.
+    Stopping(Duration),
+    /// The delay.
+    Waiting,
+    /// New attempts start.
+    Deploying,
 }
 
 /// A tick under way and the tasks whose acknowledgement it lacks.
@@ -68,16 +98,24 @@ pub(super) struct JobMasterCore {
     /// Subscription tasks whose first snapshot is not out yet.
     backfilling: BTreeSet<ExecutionAttemptId>,
     told_backfilled: bool,
+    restarts: Restarts,
+    restart: Option<Restart>,
+    start_from: StartFrom,
+    /// `None` where state is not made durable.
+    checkpoints: Option<Checkpoints>,
     /// Reports of attempts that are not current, refused.
     pub(super) refused: u64,
 }
 
 impl JobMasterCore {
-    pub(super) fn new(graph: &ExecutionGraph, config: TaskConfig) -> Self {
-        let subscribes = |s: &OperatorSpec| matches!(s, OperatorSpec::Subscription(_));
-        let vertices = graph.vertices.iter().filter(|v| v.job_vertex.operators.iter().any(|o| subscribes(&o.node.spec)));
-        let backfilling = vertices.flat_map(|v| &v.subtasks).map(|s| s.current.attempt).collect();
+    pub(super) fn new(graph: &ExecutionGraph, config: TaskConfig, strategy: RestartStrategy) -> Self {
+        let backfilling = subscriptions(graph);
+        let checkpoints = config.checkpoints.then(Checkpoints::default);
         JobMasterCore {
+            restarts: Restarts::new(strategy),
+            restart: None,
+            start_from: StartFrom::Nothing,
+            checkpoints,
             config,
             status: JobStatus::Created,
             paused: false,
@@ -86,6 +124,32 @@ impl JobMasterCore {
             backfilling,
             told_backfilled: false,
             refused: 0,
+        }
+    }
+
+    /// A job of an earlier process, which continues from its newest checkpoint.
+    pub(super) fn recovered(
+        graph: &ExecutionGraph,
+        config: TaskConfig,
+        strategy: RestartStrategy,
+        newest: Option<Arc<JobCheckpoint>>,
+        paused: bool,
+    ) -> Self {
+        let mut core = JobMasterCore::new(graph, config, strategy);
+        core.status = JobStatus::Restarting;
+        core.restart = Some(Restart::Deploying);
+        core.paused = paused;
+        core.start_again(graph, newest);
+        core
+    }
+
+    fn start_again(&mut self, graph: &ExecutionGraph, newest: Option<Arc<JobCheckpoint>>) {
+        self.backfilling = subscriptions(graph);
+        self.told_backfilled = newest.as_ref().is_some_and(|c| c.backfilled);
+        self.start_from = newest.clone().map_or(StartFrom::Beginning, StartFrom::Checkpoint);
+        if let Some(checkpoints) = &mut self.checkpoints {
+            checkpoints.newest = newest;
+            checkpoints.freezing = None;
         }
     }
 
@@ -107,16 +171,45 @@ impl JobMasterCore {
             Event::Task { attempt, report } => self.report(graph, attempt, report, &mut out),
             Event::Tick(barrier) => self.tick(graph, barrier, &mut out),
             Event::Control(control) => self.control(graph, control, &mut out),
+            Event::Checkpointed(checkpoint) => self.checkpointed(graph, checkpoint, &mut out),
+            Event::CheckpointAborted(epoch) => self.checkpoint_aborted(graph, epoch, &mut out),
+            Event::Restart(newest) => self.start_attempts(graph, newest, &mut out),
         }
         out
     }
 
     fn slots(&mut self, graph: &mut ExecutionGraph, answer: Result<Vec<SlotGrant>>, out: &mut Vec<Action>) {
-        if self.status != JobStatus::Created {
+        if self.status != JobStatus::Created && self.restart != Some(Restart::Deploying) {
             return;
         }
-        let deployments = answer.and_then(|grants| graph.assign_slots(&grants)).and_then(|()| graph.deployments(&self.config));
-        match deployments {
+        if let Err(error) = answer.and_then(|grants| graph.assign_slots(&grants)) {
+            return self.fail(graph, error, out);
+        }
+        self.deploy(graph, out);
+    }
+
+    /// The delay is over.
+    fn start_attempts(&mut self, graph: &mut ExecutionGraph, newest: Result<Option<Arc<JobCheckpoint>>>, out: &mut Vec<Action>) {
+        if self.restart != Some(Restart::Waiting) {
+            return;
+        }
+        self.restart = Some(Restart::Deploying);
+        match newest {
+            Ok(newest) => {
+                graph.restart();
+                self.start_again(graph, newest);
+                if graph.executions().any(|e| e.slot.is_none()) {
+                    out.push(Action::RequestSlots(graph.slot_requirements()));
+                } else {
+                    self.deploy(graph, out);
+                }
+            }
+            Err(error) => self.fail(graph, error, out),
+        }
+    }
+
+    fn deploy(&mut self, graph: &mut ExecutionGraph, out: &mut Vec<Action>) {
+        match graph.deployments(&self.config, &self.start_from) {
             Ok(deployments) => {
                 for descriptor in deployments {
                     self.enter(graph, descriptor.attempt, ExecutionState::Scheduled);
@@ -151,6 +244,7 @@ impl JobMasterCore {
                 }
                 self.complete_ticks(out);
             }
+            TaskReport::Frozen(epoch) => self.frozen(epoch, attempt, out),
             TaskReport::TickWanted => out.push(Action::WantTick),
             TaskReport::Backfilled => self.backfilled(attempt, out),
         }
@@ -201,9 +295,19 @@ impl JobMasterCore {
     fn settle(&mut self, graph: &ExecutionGraph, out: &mut Vec<Action>) {
         let all_ended = graph.executions().all(|e| e.is_terminal());
         match self.status {
-            JobStatus::Created | JobStatus::Running => {
+            JobStatus::Restarting if matches!(self.restart, Some(Restart::Stopping(_))) => {
+                if let (true, Some(Restart::Stopping(delay))) = (all_ended, self.restart) {
+                    self.restart = Some(Restart::Waiting);
+                    out.push(Action::RestartAfter(delay));
+                }
+            }
+            JobStatus::Restarting if self.restart == Some(Restart::Waiting) => (),
+            JobStatus::Created | JobStatus::Running | JobStatus::Restarting => {
                 let runs = |s| matches!(s, ExecutionState::Running | ExecutionState::Finished);
-                if self.status == JobStatus::Created && graph.executions().all(|e| runs(e.state)) {
+                if (self.status == JobStatus::Created || self.restart == Some(Restart::Deploying))
+                    && graph.executions().all(|e| runs(e.state))
+                {
+                    self.restart = None;
                     // The clock knows before anybody is told.
                     out.push(Action::Started);
                     if self.backfilling.is_empty() {
@@ -211,9 +315,17 @@ impl JobMasterCore {
                         out.push(Action::Backfilled);
                     }
                     self.become_status(JobStatus::Running, out);
+                    if self.paused {
+                        let attempts = graph.sources().filter(|e| !e.is_terminal()).map(|e| e.attempt).collect();
+                        out.push(Action::Tell { attempts, command: TaskCommand::Pause });
+                        out.push(Action::Paused(true));
+                    }
                 }
                 if graph.executions().all(|e| e.state == ExecutionState::Finished) {
-                    self.become_status(JobStatus::Finished, out);
+                    // The end counts when it is durable.
+                    if self.checkpoints.as_ref().is_none_or(Checkpoints::are_done) {
+                        self.become_status(JobStatus::Finished, out);
+                    }
                 } else if all_ended {
                     self.become_status(JobStatus::Canceled, out);
                 }
@@ -236,11 +348,31 @@ impl JobMasterCore {
         out.push(Action::Status(status));
     }
 
-    /// The first failure is the cause; the other tasks are cancelled.
+    /// The first failure is the cause; the other tasks are cancelled. What runs, and can be continued from a checkpoint, is tried again.
     fn fail(&mut self, graph: &mut ExecutionGraph, cause: Error, out: &mut Vec<Action>) {
-        if !matches!(self.status, JobStatus::Created | JobStatus::Running) {
+        let starts = matches!(self.restart, None | Some(Restart::Deploying));
+        if !matches!(self.status, JobStatus::Created | JobStatus::Running | JobStatus::Restarting) || !starts {
             return;
         }
+        let again = self.checkpoints.is_some() && self.status != JobStatus::Created;
+        let delay = if again { self.restarts.after(&cause) } else { None };
+        self.pending.clear();
+        if let Some(delay) = delay {
+            tracing::warn!(job = %graph.job, error = %cause, ?delay, "a task failed: the job will run again");
+            self.cause = Some(cause);
+            self.restart = Some(Restart::Stopping(delay));
+            let from_scratch = self.checkpoints.as_ref().and_then(|c| c.newest.as_ref()).is_none_or(|c| !c.backfilled);
+            if let Some(checkpoints) = &mut self.checkpoints {
+                checkpoints.freezing = None;
+            }
+            out.push(Action::Restarting { from_scratch });
+            if self.status == JobStatus::Running {
+                self.become_status(JobStatus::Restarting, out);
+            }
+            self.cancel_tasks(graph, out);
+            return self.settle(graph, out);
+        }
+        self.restart = None;
         self.cause = Some(cause);
         self.become_status(JobStatus::Failing, out);
         self.cancel_tasks(graph, out);
@@ -265,7 +397,8 @@ impl JobMasterCore {
 
     fn control(&mut self, graph: &mut ExecutionGraph, control: JobControl, out: &mut Vec<Action>) {
         match control {
-            JobControl::Cancel if matches!(self.status, JobStatus::Created | JobStatus::Running) => {
+            JobControl::Cancel if matches!(self.status, JobStatus::Created | JobStatus::Running | JobStatus::Restarting) => {
+                self.restart = None;
                 self.become_status(JobStatus::Cancelling, out);
                 self.cancel_tasks(graph, out);
                 self.settle(graph, out);
@@ -284,9 +417,12 @@ impl JobMasterCore {
         }
     }
 
-    fn tick(&mut self, graph: &ExecutionGraph, barrier: Barrier, out: &mut Vec<Action>) {
+    fn tick(&mut self, graph: &ExecutionGraph, mut barrier: Barrier, out: &mut Vec<Action>) {
         if self.status != JobStatus::Running {
             return;
+        }
+        if let (Some(mark), Some(checkpoints)) = (&mut barrier.checkpoint, &mut self.checkpoints) {
+            *mark = checkpoints.begin(graph, barrier.epoch);
         }
         let missing: BTreeSet<_> = graph.leaves().filter(|e| !e.is_terminal()).map(|e| e.attempt).collect();
         self.pending.push_back(PendingTick { epoch: barrier.epoch, missing });
@@ -295,6 +431,7 @@ impl JobMasterCore {
             out.push(Action::Tell { attempts, command: TaskCommand::Tick(barrier) });
         }
         self.complete_ticks(out);
+        self.all_frozen(out);
     }
 
     /// Ticks are done in order.
@@ -305,4 +442,11 @@ impl JobMasterCore {
         }
         out.extend(done.map(Action::Completed));
     }
+}
+
+/// Tasks that subscribe to relations.
+fn subscriptions(graph: &ExecutionGraph) -> BTreeSet<ExecutionAttemptId> {
+    let subscribes = |s: &OperatorSpec| matches!(s, OperatorSpec::Subscription(_));
+    let vertices = graph.vertices.iter().filter(|v| v.job_vertex.operators.iter().any(|o| subscribes(&o.node.spec)));
+    vertices.flat_map(|v| &v.subtasks).map(|s| s.current.attempt).collect()
 }

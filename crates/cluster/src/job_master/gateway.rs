@@ -3,7 +3,8 @@
 use tokio::sync::mpsc;
 
 use super::core::Event;
-use crate::gateway::{ControlJob, FencingToken, JobMasterGateway, TickJob, UpdateTask};
+use crate::checkpoint::Recovered;
+use crate::gateway::{CheckpointNews, ControlJob, FencingToken, JobMasterGateway, TickJob, UpdateTask};
 
 /// Messages per task that a JobMaster's mailbox has room for: its states, a tick each, its wishes.
 const MESSAGES_PER_TASK: usize = 16;
@@ -17,7 +18,7 @@ pub(crate) struct JobMasterClient {
 
 impl JobMasterClient {
     /// A mailbox that cannot be full: what a task may tell, and the ticks under way, are bounded by protocol.
-    pub(super) fn new(token: FencingToken, tasks: usize) -> (Self, mpsc::Receiver<Event>) {
+    pub(crate) fn new(token: FencingToken, tasks: usize) -> (Self, mpsc::Receiver<Event>) {
         let (mailbox, events) = mpsc::channel(crate::spawn::MAILBOX_MESSAGES + tasks * MESSAGES_PER_TASK);
         (JobMasterClient { token, mailbox }, events)
     }
@@ -28,6 +29,11 @@ impl JobMasterClient {
             Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => (),
             Err(mpsc::error::TrySendError::Full(event)) => tracing::error!(?event, "the mailbox of a JobMaster is full: message lost"),
         }
+    }
+
+    /// The delay before a restart is over.
+    pub(super) fn restart(&self, newest: millstream_types::Result<Recovered>) {
+        self.tell(Event::Restart(newest));
     }
 
     pub(super) fn start(&self) {
@@ -51,6 +57,15 @@ impl JobMasterGateway for JobMasterClient {
     fn control(&self, message: ControlJob) {
         if self.token.admits(message.token, "control job") {
             self.tell(Event::Control(message.control));
+        }
+    }
+
+    fn checkpoint(&self, message: CheckpointNews) {
+        if self.token.admits(message.token, "checkpoint") {
+            self.tell(match message.durable {
+                Some(checkpoint) => Event::Checkpointed(std::sync::Arc::new(checkpoint)),
+                None => Event::CheckpointAborted(message.epoch),
+            });
         }
     }
 }

@@ -7,10 +7,12 @@ mod entry;
 pub mod execution_graph;
 mod gateway;
 mod handler;
+mod restart;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use entry::{JobEntry, JobState};
 pub use execution_graph::{Execution, ExecutionGraph, ExecutionJobVertex, ExecutionVertex, execution_graph};
 pub(crate) use gateway::JobMasterClient;
-pub(crate) use handler::{JobMaster, JobMasterServices};
+pub(crate) use handler::{JobMaster, JobMasterServices, RecoveredJob};
+pub use restart::RestartStrategy;

@@ -11,6 +11,7 @@ use super::core::{Action, Event, JobMasterCore};
 use super::execution_graph::ExecutionGraph;
 use super::execution_graph::tests::{grants, line, node};
 use super::gateway::JobMasterClient;
+use super::restart::RestartStrategy;
 use crate::gateway::{FencingToken, JobControl, JobMasterGateway, TaskCommand, TaskReport, TickJob, UpdateTask};
 use crate::job::JobStatus;
 
@@ -24,7 +25,7 @@ impl Job {
     fn new() -> Self {
         let partitioners = vec![Partitioner::Hash { columns: vec![0] }];
         let graph = line(vec![node(1, 2, "default"), node(2, 2, "default")], partitioners);
-        Job { core: JobMasterCore::new(&graph, TaskConfig::default()), graph }
+        Job { core: JobMasterCore::new(&graph, TaskConfig::default(), RestartStrategy::default()), graph }
     }
 
     fn on(&mut self, event: Event) -> Vec<Action> {

@@ -84,7 +84,7 @@ async fn two_writers_never_lose_an_update() {
             let (_, value) = kit.scan(TABLE, lease.epoch())[0];
             let changes = vec![((1, value), RowKind::UpdateBefore), ((1, value + 1), RowKind::UpdateAfter)];
             let transaction = TransactionChanges { snapshot: None, changes: vec![(kit.relation(TABLE), kit.batch(&changes))] };
-            kit.cluster.tables().commit(&locks, transaction).await.unwrap();
+            kit.cluster.tables().commit(&locks, &transaction).unwrap();
         }
     };
     tokio::join!(increment(), increment());
@@ -261,7 +261,7 @@ async fn row_ids_are_handed_out_once_and_transactions_are_one_record() {
     assert_eq!(locks.tables().collect::<Vec<_>>(), [kit.relation(TABLE), kit.relation(OTHER)]);
     let insert = |key| kit.batch(&[((key, 1), RowKind::Insert)]);
     let both = TransactionChanges { snapshot: None, changes: vec![(ObjectId(TABLE), insert(1)), (ObjectId(OTHER), insert(2))] };
-    let epoch: Epoch = kit.cluster.tables().commit(&locks, both).await.unwrap();
+    let epoch: Epoch = kit.cluster.tables().commit(&locks, &both).unwrap().unwrap().epoch;
     drop(locks);
     let jobs = [kit.job(TABLE), kit.job(OTHER)];
     let lease = kit.cluster.epochs().read(&jobs, Isolation::StrictSerializable).await.unwrap();

@@ -5,14 +5,15 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use millstream_runtime::task::{Task, TaskEvent, TaskHandle, TaskListener, TaskMetricsSnapshot, TaskServices};
-use millstream_types::{ExecutionAttemptId, Result, TaskManagerId};
+use millstream_runtime::task::{ExecutionState, FrozenTask, Task, TaskEvent, TaskHandle, TaskListener, TaskMetricsSnapshot, TaskServices};
+use millstream_state::CheckpointStorage;
+use millstream_types::{Error, ExecutionAttemptId, Result, SqlState, TaskManagerId};
 use parking_lot::Mutex;
 
 use super::TaskSlots;
 use crate::gateway::{
-    AllocateSlot, FencingToken, ForgetJob, FreeSlot, JobMasterLocator, SubmitTask, TaskCommand, TaskExecutorGateway, TaskReport, TellTasks,
-    UpdateTask,
+    AllocateSlot, CommitSink, FencingToken, ForgetJob, FreeSlot, JobMasterLocator, PersistCheckpoint, PersistedTask, SubmitTask,
+    TaskCommand, TaskExecutorGateway, TaskReport, TellTasks, UpdateTask,
 };
 use crate::job::SlotDetails;
 use crate::spawn::TaskTracker;
@@ -23,6 +24,8 @@ pub(crate) struct TaskExecutor {
     services: TaskServices,
     job_masters: Arc<dyn JobMasterLocator>,
     tracker: Arc<TaskTracker>,
+    /// Where checkpoints are written; `None` without.
+    storage: Option<CheckpointStorage>,
     state: Mutex<State>,
     /// Itself, for the listeners of its tasks.
     this: Weak<TaskExecutor>,
@@ -31,6 +34,8 @@ pub(crate) struct TaskExecutor {
 struct State {
     slots: TaskSlots,
     tasks: BTreeMap<ExecutionAttemptId, RunningTask>,
+    /// State that tasks have handed over and that was not written yet.
+    frozen: BTreeMap<ExecutionAttemptId, FrozenTask>,
     /// Counters of tasks that have ended, until their job is forgotten.
     last_metrics: BTreeMap<ExecutionAttemptId, TaskMetricsSnapshot>,
 }
@@ -52,15 +57,22 @@ impl TaskExecutor {
         slots: u32,
         token: FencingToken,
         services: TaskServices,
+        storage: Option<CheckpointStorage>,
         job_masters: Arc<dyn JobMasterLocator>,
         tracker: Arc<TaskTracker>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|this| TaskExecutor {
             token,
             services,
+            storage,
             job_masters,
             tracker,
-            state: Mutex::new(State { slots: TaskSlots::new(task_manager, slots), tasks: BTreeMap::new(), last_metrics: BTreeMap::new() }),
+            state: Mutex::new(State {
+                slots: TaskSlots::new(task_manager, slots),
+                tasks: BTreeMap::new(),
+                frozen: BTreeMap::new(),
+                last_metrics: BTreeMap::new(),
+            }),
             this: this.clone(),
         })
     }
@@ -91,9 +103,12 @@ impl TaskExecutor {
     }
 
     /// Forgets a task that has ended.
-    fn ended(&self, attempt: ExecutionAttemptId) {
+    fn ended(&self, attempt: ExecutionAttemptId, with: ExecutionState) {
         let mut state = self.state.lock();
         state.slots.remove(attempt);
+        if with != ExecutionState::Finished {
+            state.frozen.remove(&attempt);
+        }
         let Some(task) = state.tasks.get_mut(&attempt) else { return };
         task.ended = true;
         if let Some(handle) = task.handle.take() {
@@ -152,7 +167,7 @@ impl TaskListener for TaskExecutor {
             TaskEvent::StateChanged(state, failure) => {
                 // The slot is free before the job can end for this.
                 if state.is_terminal() {
-                    self.ended(attempt);
+                    self.ended(attempt, state);
                 }
                 self.report(attempt, TaskReport::StateChanged(state, failure));
             }
@@ -164,6 +179,12 @@ impl TaskListener for TaskExecutor {
                 }
             }
         }
+    }
+
+    fn frozen(&self, attempt: ExecutionAttemptId, frozen: FrozenTask) {
+        let epoch = frozen.epoch;
+        self.state.lock().frozen.insert(attempt, frozen);
+        self.report(attempt, TaskReport::Frozen(epoch));
     }
 }
 
@@ -193,6 +214,7 @@ impl TaskExecutorGateway for TaskExecutor {
             let mut state = self.state.lock();
             state.slots.admit(attempt, descriptor.slot, descriptor.allocation)?;
             state.tasks.insert(attempt, RunningTask::default());
+            state.frozen.retain(|a, _| a.vertex != attempt.vertex);
         }
         let listener = self.this.upgrade().ok_or_else(crate::job::shutting_down)?;
         match Task::spawn(descriptor, self.services.clone(), listener) {
@@ -223,9 +245,40 @@ impl TaskExecutorGateway for TaskExecutor {
         }
     }
 
+    async fn persist_checkpoint(&self, message: PersistCheckpoint) -> Result<Vec<PersistedTask>> {
+        self.token.check(message.token)?;
+        let storage = self.storage.clone().ok_or_else(|| Error::internal("a checkpoint without checkpoint storage"))?;
+        let missing = |attempt| {
+            Error::new(SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE, format!("attempt {attempt} has not handed over its state"))
+                .with_detail(format!("Checkpoint {}.", message.epoch))
+        };
+        let tasks: Vec<(ExecutionAttemptId, FrozenTask)> = {
+            let mut state = self.state.lock();
+            let taken = message.attempts.iter().map(|a| {
+                let of = state.frozen.remove(a).filter(|f| f.epoch == message.epoch);
+                of.map(|f| (*a, f)).ok_or_else(|| missing(*a))
+            });
+            taken.collect::<Result<_>>()?
+        };
+        let file = message.file.clone();
+        let written = tokio::task::spawn_blocking(move || super::segments::encode(&file, tasks)).await.map_err(Error::internal)??;
+        if !written.bytes.is_empty() {
+            storage.write(&message.file, written.bytes.into()).await?;
+        }
+        Ok(written.tasks)
+    }
+
+    async fn commit_sink(&self, message: CommitSink) -> Result<()> {
+        self.token.check(message.token)?;
+        let connectors = Arc::clone(&self.services.connectors);
+        let commit = move || connectors.commit_sink(&message.sink, &message.committables);
+        tokio::task::spawn_blocking(commit).await.map_err(Error::internal)?
+    }
+
     async fn forget_job(&self, message: ForgetJob) -> Result<()> {
         self.token.check(message.token)?;
         let mut state = self.state.lock();
+        state.frozen.retain(|attempt, _| attempt.vertex.job != message.job);
         state.slots.forget(message.job);
         state.last_metrics.retain(|attempt, _| attempt.vertex.job != message.job);
         drop(state);

@@ -4,6 +4,7 @@
 //! come from many threads, and a mailbox between the clock and a task would only add a hop to every tick.
 
 mod handler;
+mod segments;
 mod slots;
 
 pub(crate) use handler::TaskExecutor;

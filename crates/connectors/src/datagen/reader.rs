@@ -6,7 +6,7 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use millstream_graph::SourceSpec;
 use millstream_runtime::connector::SourceContext;
-use millstream_runtime::source::{SourcePoll, SourceReader};
+use millstream_runtime::source::{SourcePoll, SourcePosition, SourceReader, own_position};
 use millstream_types::{ChangeBatch, Clock, Epoch, Result, limits};
 
 use super::config::DatagenConfig;
@@ -18,6 +18,8 @@ pub struct DatagenReader {
     projection: Vec<usize>,
     schema: SchemaRef,
     stride: u64,
+    /// Which subtask, of how many.
+    subtask: (u32, u32),
     next: u64,
     clock: Arc<dyn Clock>,
     throttle: Throttle,
@@ -38,6 +40,7 @@ impl DatagenReader {
             projection: spec.projection.clone(),
             schema: spec.schema.project(&spec.projection).to_arrow(),
             stride: u64::from(ctx.parallelism.max(1)),
+            subtask: (ctx.subtask, ctx.parallelism),
             next: u64::from(ctx.subtask),
             clock: Arc::clone(&ctx.clock),
             throttle,
@@ -77,8 +80,8 @@ impl SourceReader for DatagenReader {
         Ok(stored_position(self.next))
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        self.next = read_position(bytes)?;
+    fn restore(&mut self, positions: &[SourcePosition], _epoch: Epoch) -> Result<()> {
+        self.next = read_position(own_position(positions, self.subtask.0, self.subtask.1, "datagen")?)?;
         self.throttle.continue_at(self.next);
         Ok(())
     }

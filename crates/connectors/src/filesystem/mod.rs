@@ -26,6 +26,7 @@ use millstream_types::{Column, Result, Schema};
 
 pub use reader::FileReader;
 pub use sink::FileWriter;
+pub(crate) use sink::commit;
 
 /// Checks a source at CREATE: its columns (inferred from the first file if none are declared) and whether it ends.
 ///

@@ -8,7 +8,7 @@ use std::time::Duration;
 use arrow::array::RecordBatch;
 use millstream_graph::SourceSpec;
 use millstream_runtime::connector::SourceContext;
-use millstream_runtime::source::{SourcePoll, SourceReader};
+use millstream_runtime::source::{SourcePoll, SourcePosition, SourceReader};
 use millstream_types::{ChangeBatch, Clock, Epoch, Error, Result, Schema, SqlState, limits};
 use serde::{Deserialize, Serialize};
 
@@ -103,12 +103,17 @@ impl FileReader {
             names => names?,
         };
         for name in names {
-            let hash = name.bytes().fold(0, |h, b| mix(h ^ u64::from(b)));
-            if hash % self.parallelism == self.subtask && self.has_more(&name)? {
+            if self.is_own(&name) && self.has_more(&name)? {
                 self.queue.push_back(name);
             }
         }
         Ok(())
+    }
+
+    /// Files go to subtasks by the hash of their names.
+    fn is_own(&self, name: &str) -> bool {
+        let hash = name.bytes().fold(0, |h, b| mix(h ^ u64::from(b)));
+        hash % self.parallelism == self.subtask
     }
 
     /// Whether a listed file has something to read; that it is the file it was.
@@ -274,11 +279,17 @@ impl SourceReader for FileReader {
         serde_json::to_vec(&self.progress).map_err(Error::internal)
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
+    /// Each file's progress goes to the subtask that the file goes to now.
+    fn restore(&mut self, positions: &[SourcePosition], _epoch: Epoch) -> Result<()> {
         let wrong = |e: serde_json::Error| {
             Error::new(SqlState::DATA_CORRUPTED, "stored position of a filesystem source cannot be read").with_detail(e.to_string())
         };
-        self.progress = serde_json::from_slice(bytes).map_err(wrong)?;
+        self.progress.clear();
+        for position in positions {
+            let files: BTreeMap<String, Progress> = serde_json::from_slice(&position.bytes).map_err(wrong)?;
+            let own: Vec<_> = files.into_iter().filter(|(name, _)| self.is_own(name)).collect();
+            self.progress.extend(own);
+        }
         Ok(())
     }
 }

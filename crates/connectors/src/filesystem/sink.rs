@@ -1,8 +1,9 @@
-//! Files that appear whole or not at all: written under a hidden name, renamed at a barrier.
+//! Files that appear whole or not at all: written under a hidden name, renamed when their rows are durable.
 //!
-//! A directory gets one file per subtask and roll. A barrier rolls when there are enough rows or bytes, or when the last roll is long
-//! enough ago, so rows can be seen up to `roll_interval` and one barrier after they came. A single file appears at the end. What a killed
-//! process leaves are hidden files, removed by the next attempt of the same subtask.
+//! A directory gets one file per subtask and roll. With checkpoints, every checkpoint rolls, and a file gets its name when the checkpoint
+//! that its rows are part of is durable ([`commit`]): no row is missing, none is there twice, wherever the process was killed. Without,
+//! a barrier rolls when there are enough rows or bytes, or when the last roll is long enough ago. A single file appears at the end, and
+//! cannot be continued after a restart. What a killed process leaves are hidden files, removed by the next attempt of the same subtask.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use millstream_graph::SinkSpec;
 use millstream_runtime::connector::{SinkContext, SinkWriter};
 use millstream_types::{Barrier, ChangeBatch, Clock, Epoch, Error, Result, Schema, SqlState};
 use rustix::fs::RenameFlags;
+use serde::{Deserialize, Serialize};
 
 use super::config::SinkConfig;
 use super::encode::{Encoder, check_types};
@@ -38,6 +40,39 @@ pub struct FileWriter {
     epoch: Epoch,
     clock: Arc<dyn Clock>,
     last_roll: Duration,
+    checkpoints: bool,
+    /// Files that wait for their checkpoint.
+    prepared: Vec<Prepared>,
+}
+
+/// A file that is complete and waits for its name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Prepared {
+    hidden: String,
+    name: String,
+}
+
+/// Gives files their names that were prepared at a checkpoint which is durable now. Those that have them are left alone.
+///
+/// # Errors
+/// 42710 if a name is taken by another file; 58030.
+pub(crate) fn commit(spec: &SinkSpec, committables: &[Vec<u8>], roots: &[PathBuf]) -> Result<()> {
+    let config = SinkConfig::parse(&spec.options)?;
+    let location = Location::parse(&config.path, roots)?;
+    let dir = location.open(true)?.make_dir(location.path())?;
+    for committable in committables {
+        let wrong =
+            |e: serde_json::Error| Error::new(SqlState::DATA_CORRUPTED, "a prepared file cannot be read").with_detail(e.to_string());
+        let Prepared { hidden, name } = serde_json::from_slice(committable).map_err(wrong)?;
+        match rustix::fs::renameat_with(&dir, &hidden, &dir, &name, RenameFlags::NOREPLACE) {
+            Ok(()) => (),
+            // It has its name, or had it until somebody took the file away.
+            Err(rustix::io::Errno::NOENT) => (),
+            Err(rustix::io::Errno::EXIST) => return Err(exists(&format!("{}/{name}", config.path))),
+            Err(e) => return Err(failed(&name, e.into())),
+        }
+    }
+    dir.open(".").and_then(|dir| dir.sync_all()).map_err(|e| failed(&config.path, e))
 }
 
 /// The file that is being written.
@@ -67,10 +102,15 @@ impl FileWriter {
                 return Err(Error::unsupported(format!("one file written by {} subtasks", ctx.parallelism))
                     .with_hint("Give a directory as path, or set parallelism to 1."));
             }
+            if ctx.restored.is_some_and(|epoch| epoch > 0) {
+                return Err(Error::unsupported("a sink to one file after a restart of its job")
+                    .with_hint("Give a directory as path, drop the job and create it again."));
+            }
             if dir.symlink_metadata(name).is_ok() {
                 return Err(exists(&config.path));
             }
         }
+        let config_is_directory = name.is_none();
         let vertex = ctx.attempt.vertex;
         let owner = format!("{}-{}-{}", vertex.job, vertex.vertex, ctx.subtask);
         remove_left(&dir, &hidden_prefix(&owner));
@@ -85,6 +125,8 @@ impl FileWriter {
             epoch: 0,
             clock: Arc::clone(&ctx.clock),
             last_roll: Duration::ZERO,
+            checkpoints: ctx.checkpoints && config_is_directory,
+            prepared: vec![],
         })
     }
 
@@ -110,6 +152,18 @@ impl FileWriter {
         error.context(format!("sink to \"{}\"", self.config.path))
     }
 
+    /// Ends the file, durably; it gets its name when its checkpoint is durable.
+    fn prepare(&mut self) -> Result<()> {
+        let Some(part) = self.part.take() else { return Ok(()) };
+        part.encoder.finish().map_err(|e| self.context(e))?;
+        self.prepared.push(Prepared { hidden: part.hidden, name: self.name(self.sequence) });
+        Ok(())
+    }
+
+    fn name(&self, sequence: u32) -> String {
+        format!("part-{}-{:012}-{sequence}.{}", self.owner, self.epoch, self.config.format.ending())
+    }
+
     /// Ends the file and gives it its name, which must be new.
     fn publish(&mut self) -> Result<()> {
         let Some(part) = self.part.take() else { return Ok(()) };
@@ -119,10 +173,7 @@ impl FileWriter {
         for attempt in 0..MAX_NAMES {
             let name = match &self.one_file {
                 Some(name) => name.clone(),
-                None => {
-                    let ending = self.config.format.ending();
-                    format!("part-{}-{:012}-{}.{ending}", self.owner, self.epoch, self.sequence + attempt)
-                }
+                None => self.name(self.sequence + attempt),
             };
             match rustix::fs::renameat_with(&self.dir, &hidden, &self.dir, &name, RenameFlags::NOREPLACE) {
                 Ok(()) => {
@@ -174,7 +225,7 @@ impl SinkWriter for FileWriter {
 
     fn on_barrier(&mut self, barrier: &Barrier) -> Result<()> {
         self.epoch = barrier.epoch;
-        let Some(part) = self.part.as_ref().filter(|_| self.one_file.is_none()) else { return Ok(()) };
+        let Some(part) = self.part.as_ref().filter(|_| self.one_file.is_none() && !self.checkpoints) else { return Ok(()) };
         let now = self.clock.monotonic();
         let full = part.rows >= self.config.roll_rows || part.bytes >= self.config.roll_bytes;
         if full || self.last_roll.is_zero() || now >= self.last_roll + self.config.roll_interval {
@@ -183,7 +234,22 @@ impl SinkWriter for FileWriter {
         Ok(())
     }
 
+    fn pre_commit(&mut self, _epoch: Epoch) -> Result<Vec<Vec<u8>>> {
+        if !self.checkpoints {
+            return Ok(vec![]);
+        }
+        self.prepare()?;
+        // The name itself must be on the disk, too.
+        if !self.prepared.is_empty() {
+            self.dir.open(".").and_then(|dir| dir.sync_all()).map_err(|e| failed(&self.config.path, e))?;
+        }
+        std::mem::take(&mut self.prepared).iter().map(|p| serde_json::to_vec(p).map_err(Error::internal)).collect()
+    }
+
     fn finish(&mut self) -> Result<()> {
+        if self.checkpoints {
+            return Ok(());
+        }
         if self.one_file.is_some() {
             self.part()?;
         }

@@ -13,12 +13,12 @@ use arrow::array::RecordBatch;
 use arrow::util::pretty::pretty_format_batches;
 use millstream_graph::{SinkSpec, SourceSpec};
 use millstream_runtime::connector::{SinkContext, SourceContext};
-use millstream_runtime::source::{SourcePoll, SourceReader};
+use millstream_runtime::source::{SourcePoll, SourcePosition, SourceReader};
 use millstream_runtime::task_waker::TaskWaker;
 use millstream_types::{Clock, Column, ExecutionAttemptId, ExecutionVertexId, JobId, JobVertexId, Result, Schema, SimulatedClock, SqlType};
 use tempfile::TempDir;
 
-use super::{FileReader, FileWriter, check_source};
+use super::{FileReader, FileWriter, check_source, commit};
 
 struct Files {
     root: TempDir,
@@ -62,10 +62,15 @@ impl Files {
     }
 
     fn sink(&self, list: &[(&str, &str)], columns: &Schema, parallelism: u32, attempt: u32) -> Result<FileWriter> {
+        self.sink_with(list, columns, parallelism, attempt, false)
+    }
+
+    fn sink_with(&self, list: &[(&str, &str)], columns: &Schema, parallelism: u32, attempt: u32, checkpoints: bool) -> Result<FileWriter> {
         let spec = SinkSpec { name: "s".into(), connector: "filesystem".into(), options: options(list), columns: columns.columns.clone() };
         let vertex = ExecutionVertexId { job: JobId(7), vertex: JobVertexId(1), subtask: 0 };
         let clock = Arc::clone(&self.clock) as Arc<dyn Clock>;
-        let ctx = SinkContext { subtask: 0, parallelism, clock, job_name: "j".into(), attempt: ExecutionAttemptId { vertex, attempt } };
+        let attempt = ExecutionAttemptId { vertex, attempt };
+        let ctx = SinkContext { subtask: 0, parallelism, clock, job_name: "j".into(), attempt, checkpoints, restored: None };
         FileWriter::new(&spec, &ctx, &[self.path().to_path_buf()])
     }
 

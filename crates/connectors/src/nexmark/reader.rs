@@ -4,7 +4,7 @@ use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use millstream_graph::SourceSpec;
 use millstream_runtime::connector::SourceContext;
-use millstream_runtime::source::{SourcePoll, SourceReader};
+use millstream_runtime::source::{SourcePoll, SourcePosition, SourceReader, own_position};
 use millstream_types::{ChangeBatch, Epoch, Result, limits};
 
 use super::config::NexmarkConfig;
@@ -23,6 +23,8 @@ pub struct NexmarkReader {
     columns: Vec<usize>,
     schema: SchemaRef,
     parallelism: u64,
+    /// Which subtask, of how many.
+    subtask: (u32, u32),
     next: u64,
     throttle: Throttle,
     /// Numbers of the events of one batch; kept for its memory.
@@ -43,6 +45,7 @@ impl NexmarkReader {
             columns: config.columns_of(&declared)?,
             schema: declared.to_arrow(),
             parallelism: u64::from(ctx.parallelism.max(1)),
+            subtask: (ctx.subtask, ctx.parallelism),
             next: u64::from(ctx.subtask) * CHUNK_EVENTS,
             throttle: Throttle::new(std::sync::Arc::clone(&ctx.clock), config.per_second),
             events: Vec::with_capacity(limits::BATCH_TARGET_ROWS),
@@ -89,8 +92,8 @@ impl SourceReader for NexmarkReader {
         Ok(stored_position(self.next))
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        self.next = read_position(bytes)?;
+    fn restore(&mut self, positions: &[SourcePosition], _epoch: Epoch) -> Result<()> {
+        self.next = read_position(own_position(positions, self.subtask.0, self.subtask.1, "nexmark")?)?;
         self.throttle.continue_at(self.next);
         Ok(())
     }

@@ -9,7 +9,7 @@ use arrow::compute::concat_batches;
 use arrow::datatypes::{Int32Type, Int64Type, TimestampMicrosecondType};
 use millstream_graph::SourceSpec;
 use millstream_runtime::connector::SourceContext;
-use millstream_runtime::source::{SourcePoll, SourceReader};
+use millstream_runtime::source::{SourcePoll, SourcePosition, SourceReader};
 use millstream_runtime::task_waker::TaskWaker;
 use millstream_types::{Schema, SimulatedClock, SqlState};
 use proptest::prelude::*;
@@ -138,7 +138,7 @@ proptest! {
                 }
             }
             let mut second = reader(&options, Some(&columns), subtask, parallelism, &clock);
-            second.restore(&first.snapshot().unwrap()).unwrap();
+            second.restore(&[SourcePosition { subtask, parallelism, bytes: first.snapshot().unwrap() }], 1).unwrap();
             got.extend(drain(&mut second, max_rows.max(500)));
         }
         let mut rows: Vec<(i64, String)> = vec![];

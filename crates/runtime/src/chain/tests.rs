@@ -80,7 +80,7 @@ fn tree(log: &Log, failing: Option<(usize, &'static str)>) -> (Link, Arc<Channel
     let mut partition = |data_set| {
         let descriptor =
             ResultPartitionDescriptor { data_set, partitioner: Partitioner::Forward, subpartitions: 1, consumer_max_parallelism: 1 };
-        let config = TaskConfig { linger_ms: 10, batch_rows: 100 };
+        let config = TaskConfig { linger_ms: 10, batch_rows: 100, checkpoints: false };
         let control = TaskControl::new(Arc::clone(&clock));
         Ok(ResultPartition::new(&descriptor, vec![Arc::clone(&channel)], 0, &config, control, Arc::clone(&clock)))
     };

@@ -34,6 +34,8 @@ pub fn build(node: &StreamNode, input_schemas: &[Schema], ctx: &OperatorContext)
                 clock: Arc::clone(&ctx.clock),
                 job_name: ctx.job_name.clone(),
                 attempt: ctx.attempt,
+                checkpoints: ctx.checkpoints,
+                restored: ctx.restored,
             };
             let writer = ctx.connectors.sink(spec, &node.schema, &sink)?;
             Operator::Stateless(Box::new(Sink::new(spec, &node.schema, node.upsert_key.as_deref(), writer)?))
@@ -61,13 +63,17 @@ pub fn build_source(node: &StreamNode, ctx: &OperatorContext, log: &Arc<dyn LogS
             };
             ctx.connectors.source(spec, &source)?
         }
-        OperatorSpec::TableLog(spec) => Box::new(TableLogReader::new(spec, Arc::clone(log), range, ctx.max_parallelism)),
+        OperatorSpec::TableLog(spec) => {
+            let waker = waker.clone();
+            let wake = Arc::new(move || waker.wake());
+            Box::new(TableLogReader::new(spec, Arc::clone(log), wake, range, ctx.max_parallelism))
+        }
         OperatorSpec::Subscription(spec) => {
             let waker = waker.clone();
             let wake = Arc::new(move || waker.wake());
             let projection = spec.projection.clone();
             let subscription = ctx.relations.subscribe(spec.relation, range, ctx.max_parallelism, projection, wake)?;
-            Box::new(SubscriptionReader::new(spec, subscription))
+            Box::new(SubscriptionReader::new(spec, ctx.subtask, ctx.parallelism, subscription))
         }
         OperatorSpec::Values(spec) => Box::new(ValuesReader::new(spec, &node.schema, ctx.subtask)?),
         OperatorSpec::Calc(_) | OperatorSpec::GroupAggregate(_) | OperatorSpec::Materialize(_) | OperatorSpec::Sink(_) => {

@@ -6,7 +6,8 @@
 //! barrier
 //! > +I 1 10           expected
 //! watermark 12:00:05
-//! recover             snapshot, then restore into new instances
+//! checkpoint          state is handed over; `checkpoint aborted`: and forgotten
+//! recover             a checkpoint, then restore into new instances
 //! rescale 2           the same with another parallelism
 //! scan                the rows of the relation that Materialize publishes
 //! ```
@@ -20,10 +21,10 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::datatypes::Time64MicrosecondType;
 use millstream_functions::{cast_array, to_text};
 use millstream_graph::{ChainingStrategy, DEFAULT_SLOT_SHARING_GROUP, OperatorSpec, SinkSpec, SourceSpec, StreamNode};
-use millstream_state::{MemorySnapshot, RelationStore, ScanRequest};
+use millstream_state::{RelationStore, ScanRequest, SegmentHandle, SegmentSnapshot, SegmentWriter, SnapshotKind};
 use millstream_types::{
-    Barrier, ChangeBatch, ChangelogMode, Column, Error, ExecutionAttemptId, ExecutionVertexId, JobId, JobVertexId, KeyHasher, OperatorId,
-    Result, RowKind, Schema, SimulatedClock, SqlType, StreamElement, Watermark, key_group,
+    Barrier, ChangeBatch, ChangelogMode, CheckpointMark, Column, Error, ExecutionAttemptId, ExecutionVertexId, JobId, JobVertexId,
+    KeyGroupRange, KeyHasher, OperatorId, Result, RowKind, Schema, SimulatedClock, SqlType, StreamElement, Watermark, key_group,
 };
 use parking_lot::Mutex;
 
@@ -33,6 +34,9 @@ use crate::connector::{ConnectorProvider, SinkContext, SinkWriter, SourceContext
 use crate::source::SourceReader;
 
 const MAX_PARALLELISM: u32 = 16;
+
+/// Oldest first.
+type Segments = Vec<(SegmentHandle, Vec<u8>)>;
 
 type Elements = Arc<Mutex<Vec<StreamElement>>>;
 
@@ -47,6 +51,8 @@ pub(crate) struct Harness {
     out: Elements,
     appends_only: bool,
     epoch: u64,
+    /// The newest checkpoint that was kept: its epoch, and by subtask the segments, oldest first.
+    checkpoint: (u64, Vec<Segments>),
 }
 
 /// `a integer, b text` as a schema.
@@ -80,6 +86,7 @@ impl Harness {
             out: Elements::default(),
             appends_only,
             epoch: 0,
+            checkpoint: (0, vec![]),
         };
         harness.operators = harness.instances(1)?;
         Ok(harness)
@@ -102,6 +109,8 @@ impl Harness {
             job_name: "test".into(),
             attempt: ExecutionAttemptId { vertex, attempt: 0 },
             clock: Arc::new(SimulatedClock::default()),
+            checkpoints: true,
+            restored: None,
         }
     }
 
@@ -129,23 +138,48 @@ impl Harness {
         Ok(self.take())
     }
 
-    /// Snapshot of all subtasks, restored into `parallelism` new ones.
-    pub(crate) fn recover(&mut self, parallelism: u32) -> Result<()> {
-        let mut snapshot = MemorySnapshot::default();
-        for operator in &mut self.operators {
-            let mut one = MemorySnapshot::default();
-            if let Operator::Stateful(operator) = operator {
-                operator.snapshot(&mut one)?;
+    /// All subtasks hand over their state; it builds on the checkpoint that was kept before. One that is not `kept` was given up.
+    pub(crate) fn checkpoint(&mut self, kept: bool) -> Result<()> {
+        let (base, before) = self.checkpoint.clone();
+        let mut now = before;
+        now.resize(self.operators.len(), vec![]);
+        for (operator, segments) in self.operators.iter_mut().zip(&mut now) {
+            let Operator::Stateful(operator) = operator else { continue };
+            let (kind, state) = operator.snapshot(CheckpointMark { base }, self.epoch)?;
+            let bytes = state.into_segment()?.into_bytes();
+            if kind == SnapshotKind::Full {
+                segments.clear();
             }
-            snapshot = snapshot.merged(one);
+            segments.push((SegmentWriter::handle("f", 0, &bytes), bytes));
         }
-        self.operators = self.instances(parallelism)?;
-        for operator in &mut self.operators {
-            if let Operator::Stateful(operator) = operator {
-                operator.restore(&mut snapshot.clone())?;
-            }
+        if kept {
+            self.checkpoint = (self.epoch, now);
         }
         Ok(())
+    }
+
+    /// A checkpoint, restored into `parallelism` new subtasks.
+    pub(crate) fn recover(&mut self, parallelism: u32) -> Result<()> {
+        self.checkpoint(true)?;
+        let rescaled = self.operators.len() != parallelism as usize;
+        self.operators = self.instances(parallelism)?;
+        for (subtask, operator) in (0..).zip(&mut self.operators) {
+            let Operator::Stateful(operator) = operator else { continue };
+            let range = KeyGroupRange::of_subtask(subtask, parallelism, MAX_PARALLELISM);
+            let mut snapshot = SegmentSnapshot::default();
+            for (handle, bytes) in self.checkpoint.1.iter().flatten() {
+                snapshot.add(handle, bytes.clone().into(), range)?;
+            }
+            operator.restore(&mut snapshot, self.checkpoint.0)?;
+        }
+        if rescaled {
+            self.checkpoint = (0, vec![]);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn parallelism(&self) -> u32 {
+        self.operators.len() as u32
     }
 
     pub(crate) fn keys_in_state(&self) -> usize {
@@ -198,6 +232,7 @@ impl Harness {
         let out = match step.split_once(' ').unwrap_or((step, "")) {
             ("barrier", _) => self.barrier()?,
             ("watermark", time) => self.watermark(micros(time))?,
+            ("checkpoint", kept) => self.checkpoint(kept != "aborted").map(|()| vec![])?,
             ("recover", _) => self.recover(parallelism).map(|()| vec![])?,
             ("rescale", to) => self.recover(to.parse().unwrap()).map(|()| vec![])?,
             ("scan", _) => return self.scan(),
@@ -207,7 +242,7 @@ impl Harness {
         Ok(out.iter().flat_map(show).collect())
     }
 
-    fn scan(&self) -> Result<Vec<String>> {
+    pub(crate) fn scan(&self) -> Result<Vec<String>> {
         let OperatorSpec::Materialize(spec) = &self.node.spec else { panic!("no relation to scan") };
         let request = ScanRequest { epoch: self.epoch, projection: (0..self.input.len()).collect(), limit: None };
         let mut lines = vec![];

@@ -14,8 +14,8 @@ pub mod sink;
 
 use std::sync::Arc;
 
-use millstream_state::{RelationStore, SnapshotReader, SnapshotWriter};
-use millstream_types::{Barrier, ChangeBatch, Clock, ExecutionAttemptId, Result, Watermark};
+use millstream_state::{FrozenState, RelationStore, SnapshotKind, SnapshotReader};
+use millstream_types::{Barrier, ChangeBatch, CheckpointMark, Clock, Epoch, ExecutionAttemptId, Result, Watermark};
 
 use crate::connector::ConnectorProvider;
 
@@ -65,6 +65,15 @@ pub trait StatelessOperator: Send {
     fn finish(&mut self, _out: &mut dyn Output) -> Result<()> {
         Ok(())
     }
+
+    /// A sink prepares what it got up to the checkpoint barrier of `epoch`, so that it can be published when the checkpoint is durable;
+    /// the answer says how.
+    ///
+    /// # Errors
+    /// As [`StatelessOperator::process_batch`].
+    fn pre_commit(&mut self, _epoch: Epoch) -> Result<Vec<Vec<u8>>> {
+        Ok(vec![])
+    }
 }
 
 /// Keeps state between epochs.
@@ -99,17 +108,18 @@ pub trait StatefulOperator: Send {
         Ok(())
     }
 
-    /// Writes all state. Called after a barrier, before the next batch.
+    /// Hands over its state as of the barrier of `epoch`: what has changed since the hand-over at `mark.base` if that was its last one,
+    /// everything otherwise. Called between a barrier and the next batch; what is slow about it belongs into [`FrozenState::Lazy`].
     ///
     /// # Errors
-    /// What the writer raises.
-    fn snapshot(&mut self, out: &mut dyn SnapshotWriter) -> Result<()>;
+    /// XX000 within an epoch.
+    fn snapshot(&mut self, mark: CheckpointMark, epoch: Epoch) -> Result<(SnapshotKind, FrozenState)>;
 
-    /// Reads the state of this subtask's key groups. Called once, before the first batch.
+    /// Reads the state of this subtask's key groups as of `epoch`. Called once, before the first batch.
     ///
     /// # Errors
     /// XX001 for entries that are not this operator's.
-    fn restore(&mut self, from: &mut dyn SnapshotReader) -> Result<()>;
+    fn restore(&mut self, from: &mut dyn SnapshotReader, epoch: Epoch) -> Result<()>;
 
     /// How much it keeps.
     fn state_size(&self) -> StateSize;
@@ -205,4 +215,8 @@ pub struct OperatorContext {
     pub attempt: ExecutionAttemptId,
     /// Time.
     pub clock: Arc<dyn Clock>,
+    /// State is handed over at checkpoints.
+    pub checkpoints: bool,
+    /// The cut that the task continues from.
+    pub restored: Option<Epoch>,
 }

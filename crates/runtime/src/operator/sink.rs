@@ -12,7 +12,7 @@ use arrow::row::{RowConverter, Rows, SortField};
 use hashbrown::HashMap;
 use millstream_graph::SinkSpec;
 use millstream_state::KeyCodec;
-use millstream_types::{Barrier, ChangeBatch, Error, Result, RowKind, Schema, Watermark, limits};
+use millstream_types::{Barrier, ChangeBatch, Epoch, Error, Result, RowKind, Schema, Watermark, limits};
 
 use super::calc::rows;
 use super::{Output, StatelessOperator};
@@ -61,6 +61,10 @@ impl StatelessOperator for Sink {
 
     fn finish(&mut self, _out: &mut dyn Output) -> Result<()> {
         self.writer.finish()
+    }
+
+    fn pre_commit(&mut self, epoch: Epoch) -> Result<Vec<Vec<u8>>> {
+        self.writer.pre_commit(epoch)
     }
 }
 

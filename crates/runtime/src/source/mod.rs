@@ -8,7 +8,7 @@ pub mod values;
 
 use std::time::Duration;
 
-use millstream_types::{ChangeBatch, Epoch, Result, Watermark};
+use millstream_types::{ChangeBatch, Epoch, Error, Result, Watermark};
 
 /// Reads one subtask's share. Never blocks.
 pub trait SourceReader: Send {
@@ -25,16 +25,40 @@ pub trait SourceReader: Send {
     /// If there is none to be had.
     fn snapshot(&self) -> Result<Vec<u8>>;
 
-    /// Continues from a position. Called before the first poll.
+    /// Continues from the positions that all subtasks had at `epoch`. Called before the first poll.
     ///
     /// # Errors
-    /// XX001 if it is none.
-    fn restore(&mut self, bytes: &[u8]) -> Result<()>;
+    /// XX001 if they are none; 0A000 if they cannot be shared out to this parallelism.
+    fn restore(&mut self, positions: &[SourcePosition], epoch: Epoch) -> Result<()>;
 
     /// Rows done and rows in all, while existing rows are being read.
     fn backfill_progress(&self) -> Option<(u64, u64)> {
         None
     }
+}
+
+/// Where one subtask of a source was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourcePosition {
+    /// 0-based.
+    pub subtask: u32,
+    /// Subtasks then.
+    pub parallelism: u32,
+    /// What [`SourceReader::snapshot`] gave.
+    pub bytes: Vec<u8>,
+}
+
+/// The position of a subtask whose source cannot be shared out anew.
+///
+/// # Errors
+/// 0A000 if the parallelism is another one now; XX001 if the position is missing.
+pub fn own_position<'a>(positions: &'a [SourcePosition], subtask: u32, parallelism: u32, what: &str) -> Result<&'a [u8]> {
+    if let Some(other) = positions.iter().find(|p| p.parallelism != parallelism) {
+        return Err(Error::unsupported(format!("another parallelism for a source of connector \"{what}\" that has begun"))
+            .with_detail(format!("It was read by {} subtasks and cannot be shared out to {parallelism}.", other.parallelism)));
+    }
+    let own = positions.iter().find(|p| p.subtask == subtask).map(|p| p.bytes.as_slice());
+    own.ok_or_else(|| Error::new(millstream_types::SqlState::DATA_CORRUPTED, "the position of a source is missing in its checkpoint"))
 }
 
 /// What a poll brought.

@@ -5,19 +5,21 @@ use millstream_graph::SubscriptionSpec;
 use millstream_state::{Subscription, SubscriptionPoll};
 use millstream_types::{Epoch, Error, Result, RowKind};
 
-use super::{SourcePoll, SourceReader};
+use super::{SourcePoll, SourcePosition, SourceReader};
 
 /// The reader of a [`SubscriptionSpec`].
 pub struct SubscriptionReader {
     name: String,
     append_only: bool,
+    /// Which subtask, of how many.
+    subtask: (u32, u32),
     subscription: Subscription,
 }
 
 impl SubscriptionReader {
     /// Wraps a subscription to the spec's relation.
-    pub fn new(spec: &SubscriptionSpec, subscription: Subscription) -> Self {
-        SubscriptionReader { name: spec.name.clone(), append_only: spec.append_only, subscription }
+    pub fn new(spec: &SubscriptionSpec, subtask: u32, parallelism: u32, subscription: Subscription) -> Self {
+        SubscriptionReader { name: spec.name.clone(), append_only: spec.append_only, subtask: (subtask, parallelism), subscription }
     }
 }
 
@@ -36,13 +38,14 @@ impl SourceReader for SubscriptionReader {
         })
     }
 
-    /// Nothing: a subscription starts over with the relation's rows, in the epoch it is restored at.
+    /// How far the backfill is; otherwise the epoch says it all.
     fn snapshot(&self) -> Result<Vec<u8>> {
-        Ok(vec![])
+        self.subscription.position()
     }
 
-    fn restore(&mut self, _bytes: &[u8]) -> Result<()> {
-        Ok(())
+    fn restore(&mut self, positions: &[SourcePosition], epoch: Epoch) -> Result<()> {
+        let positions: Vec<_> = positions.iter().map(|p| (p.subtask, p.parallelism, p.bytes.as_slice())).collect();
+        self.subscription.restore(&positions, self.subtask, epoch)
     }
 
     fn backfill_progress(&self) -> Option<(u64, u64)> {

@@ -8,7 +8,7 @@ use millstream_functions::cast_array;
 use millstream_graph::ValuesSpec;
 use millstream_types::{ChangeBatch, Epoch, Error, Result, Schema, SqlState};
 
-use super::{SourcePoll, SourceReader};
+use super::{SourcePoll, SourcePosition, SourceReader};
 use crate::operator::calc::rows;
 
 /// The reader of a [`ValuesSpec`].
@@ -53,9 +53,11 @@ impl SourceReader for ValuesReader {
         Ok((self.done as u64).to_le_bytes().to_vec())
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
+    fn restore(&mut self, positions: &[SourcePosition], _epoch: Epoch) -> Result<()> {
+        // Subtask 0 has the rows, at any parallelism.
+        let Some(position) = positions.iter().find(|p| p.subtask == 0).filter(|_| self.rows.num_rows() > 0) else { return Ok(()) };
         let wrong = || Error::new(SqlState::DATA_CORRUPTED, "stored position of VALUES cannot be read");
-        let done = u64::from_le_bytes(bytes.try_into().map_err(|_| wrong())?);
+        let done = u64::from_le_bytes(position.bytes.as_slice().try_into().map_err(|_| wrong())?);
         self.done = usize::try_from(done).ok().filter(|d| *d <= self.rows.num_rows()).ok_or_else(wrong)?;
         Ok(())
     }

@@ -73,6 +73,11 @@ impl TaskControl {
         if self.is_cancelled() { Err(Error::new(SqlState::QUERY_CANCELED, "the task was cancelled")) } else { Ok(()) }
     }
 
+    /// Monotonic time.
+    pub(crate) fn now(&self) -> Duration {
+        self.clock.monotonic()
+    }
+
     /// Waits for input.
     pub(crate) fn wait_for_input(&self, timeout: Option<Duration>) {
         self.metrics.begin_idle(self.clock.monotonic());

@@ -1,7 +1,8 @@
 //! What a TaskExecutor needs to run one subtask.
 
 use millstream_graph::{DataSetId, JobVertex, Partitioner};
-use millstream_types::{AllocationId, ExecutionAttemptId, Schema, SlotId, limits};
+use millstream_state::SegmentHandle;
+use millstream_types::{AllocationId, Epoch, ExecutionAttemptId, OperatorId, Schema, SlotId, limits};
 use serde::{Deserialize, Serialize};
 
 /// One attempt of one subtask, complete.
@@ -23,6 +24,26 @@ pub struct TaskDeploymentDescriptor {
     pub outputs: Vec<ResultPartitionDescriptor>,
     /// Settings of the job.
     pub config: TaskConfig,
+    /// What to continue from; `None`: the job starts.
+    pub restore: Option<TaskRestore>,
+}
+
+/// The state that an attempt continues from. Without any operator the job starts again, over what an attempt before it may have left.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRestore {
+    /// The cut of the checkpoint; 0 without one.
+    pub epoch: Epoch,
+    /// The operators of the chain.
+    pub operators: Vec<OperatorRestore>,
+}
+
+/// The state of one operator, of all subtasks that it had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperatorRestore {
+    /// The operator.
+    pub operator: OperatorId,
+    /// Oldest first for each of the old subtasks.
+    pub segments: Vec<SegmentHandle>,
 }
 
 /// One data set that a subtask reads.
@@ -69,10 +90,12 @@ pub struct TaskConfig {
     pub linger_ms: u64,
     /// Rows that batches aim at.
     pub batch_rows: usize,
+    /// State is handed over at checkpoints, and a source ends at one.
+    pub checkpoints: bool,
 }
 
 impl Default for TaskConfig {
     fn default() -> Self {
-        TaskConfig { linger_ms: limits::LINGER_MS, batch_rows: limits::BATCH_TARGET_ROWS }
+        TaskConfig { linger_ms: limits::LINGER_MS, batch_rows: limits::BATCH_TARGET_ROWS, checkpoints: false }
     }
 }

@@ -1,5 +1,8 @@
 //! What a task tells its TaskExecutor.
 
+use std::time::Duration;
+
+use millstream_state::FrozenOperator;
 use millstream_types::{Epoch, Error, ExecutionAttemptId};
 use serde::{Deserialize, Serialize};
 
@@ -27,4 +30,20 @@ pub enum TaskEvent {
 pub trait TaskListener: Send + Sync {
     /// Something happened in `attempt`.
     fn event(&self, attempt: ExecutionAttemptId, event: TaskEvent);
+
+    /// `attempt` hands over its state at a checkpoint barrier. Comes before [`TaskEvent::BarrierPassed`].
+    fn frozen(&self, attempt: ExecutionAttemptId, frozen: FrozenTask);
+}
+
+/// The state of a task at a checkpoint barrier.
+#[derive(Debug)]
+pub struct FrozenTask {
+    /// The barrier.
+    pub epoch: Epoch,
+    /// Operators that keep state, and sinks that have prepared something.
+    pub operators: Vec<FrozenOperator>,
+    /// Subtasks of the vertex.
+    pub parallelism: u32,
+    /// How long the task stood still for it.
+    pub sync: Duration,
 }

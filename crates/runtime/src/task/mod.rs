@@ -15,8 +15,10 @@ pub mod state;
 mod tests;
 
 pub use control::TaskControl;
-pub use deployment::{ChannelDescriptor, InputGateDescriptor, ResultPartitionDescriptor, TaskConfig, TaskDeploymentDescriptor};
-pub use event::{TaskEvent, TaskListener};
+pub use deployment::{
+    ChannelDescriptor, InputGateDescriptor, OperatorRestore, ResultPartitionDescriptor, TaskConfig, TaskDeploymentDescriptor, TaskRestore,
+};
+pub use event::{FrozenTask, TaskEvent, TaskListener};
 pub use metrics::{TaskMetrics, TaskMetricsSnapshot};
 pub use run::{Task, TaskHandle, TaskServices};
 pub use state::ExecutionState;

@@ -20,6 +20,7 @@ pub(super) fn run(task: &Running, gate: &mut InputGate, head: &mut Link) -> Resu
             Some(GateEvent::Status { idle }) => head.outputs().status(idle)?,
             Some(GateEvent::Barrier(barrier)) => {
                 head.barrier(&barrier)?;
+                task.freeze(&barrier, |mark, frozen| head.freeze(mark, barrier.epoch, frozen))?;
                 task.barrier_passed(barrier.epoch, head.state_size());
             }
             Some(GateEvent::End) => return head.end(),

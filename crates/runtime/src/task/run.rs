@@ -4,19 +4,19 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use millstream_state::{LogStore, RelationStore};
+use millstream_state::{FrozenOperator, LogStore, RelationStore, SegmentReader, SegmentSnapshot};
 use millstream_types::clock::thread_cpu_time;
-use millstream_types::{Barrier, Clock, Epoch, Error, ExecutionAttemptId, Result, Schema};
+use millstream_types::{Barrier, CheckpointMark, Clock, Epoch, Error, ExecutionAttemptId, KeyGroupRange, OperatorId, Result, Schema};
 use parking_lot::Mutex;
 
 use super::deployment::{TaskConfig, TaskDeploymentDescriptor};
 use super::metrics::TaskMetricsSnapshot;
-use super::{ExecutionState, TaskControl, TaskEvent, TaskListener, operator_loop, source_loop};
+use super::{ExecutionState, FrozenTask, TaskControl, TaskEvent, TaskListener, operator_loop, source_loop};
 use crate::chain::{Link, Outputs};
 use crate::connector::ConnectorProvider;
 use crate::exchange::{InputGate, NetworkBufferPool, ResultPartition, ResultPartitionManager};
 use crate::operator::factory::{build, build_source};
-use crate::operator::{OperatorContext, StateSize};
+use crate::operator::{Operator, OperatorContext, StateSize};
 
 /// What all tasks of a process share.
 #[derive(Clone)]
@@ -33,6 +33,8 @@ pub struct TaskServices {
     pub partitions: Arc<ResultPartitionManager>,
     /// Time.
     pub clock: Arc<dyn Clock>,
+    /// The state that attempts continue from; `None` without checkpoints.
+    pub segments: Option<Arc<dyn SegmentReader>>,
 }
 
 /// Starts tasks.
@@ -52,6 +54,10 @@ pub(super) struct Running {
     pub(super) attempt: ExecutionAttemptId,
     pub(super) control: Arc<TaskControl>,
     pub(super) config: TaskConfig,
+    /// Subtasks of the vertex.
+    pub(super) parallelism: u32,
+    /// The operator at the head of the chain.
+    pub(super) head: OperatorId,
     listener: Arc<dyn TaskListener>,
     leaf: bool,
 }
@@ -69,6 +75,8 @@ impl Task {
             attempt,
             control: Arc::clone(&control),
             config: descriptor.config.clone(),
+            parallelism: descriptor.vertex.parallelism,
+            head: OperatorId(descriptor.vertex.id.0),
             listener,
             leaf: descriptor.outputs.is_empty(),
         };
@@ -119,6 +127,21 @@ impl Running {
         self.listener.event(self.attempt, event);
     }
 
+    /// Hands over the state of the task if the barrier, which has gone through the chain, is that of a checkpoint.
+    pub(super) fn freeze(
+        &self,
+        barrier: &Barrier,
+        freeze: impl FnOnce(CheckpointMark, &mut Vec<FrozenOperator>) -> Result<()>,
+    ) -> Result<()> {
+        let Some(mark) = barrier.checkpoint else { return Ok(()) };
+        let start = self.control.now();
+        let mut operators = vec![];
+        freeze(mark, &mut operators)?;
+        let sync = self.control.now().saturating_sub(start);
+        self.listener.frozen(self.attempt, FrozenTask { epoch: barrier.epoch, operators, parallelism: self.parallelism, sync });
+        Ok(())
+    }
+
     /// After a barrier has gone through the chain.
     pub(super) fn barrier_passed(&self, epoch: Epoch, state: StateSize) {
         self.control.metrics.set_state(state.keys, state.bytes, thread_cpu_time());
@@ -161,15 +184,28 @@ fn work(task: &Running, descriptor: TaskDeploymentDescriptor, services: &TaskSer
         job_name: descriptor.job_name.clone(),
         attempt: descriptor.attempt,
         clock: Arc::clone(&services.clock),
+        checkpoints: descriptor.config.checkpoints,
+        restored: descriptor.restore.as_ref().map(|r| r.epoch),
     };
     let mut gate = gate(task, &descriptor, services);
     let chain = &descriptor.vertex.operators;
     let head = chain.first().ok_or_else(|| Error::internal("a vertex without operators"))?;
-    let mut operator = |index: usize| build(&chain[index].node, &input_schemas(&descriptor, index)?, &ctx);
+    let mut operator = |index: usize| {
+        let node = &chain[index].node;
+        let mut operator = build(node, &input_schemas(&descriptor, index)?, &ctx)?;
+        if let (Operator::Stateful(stateful), Some(restore)) = (&mut operator, &descriptor.restore) {
+            stateful.restore(&mut state_of(node.id, &descriptor, services)?, restore.epoch)?;
+        }
+        Ok(operator)
+    };
     let mut partition = |id| partition(task, &descriptor, id, services);
     if head.node.spec.is_source() {
         let mut outputs = Outputs::build(chain, 0, &mut operator, &mut partition)?;
         let mut reader = build_source(&head.node, &ctx, &services.log, &task.control.waker)?;
+        if let Some(restore) = descriptor.restore.as_ref().filter(|r| r.epoch > 0) {
+            let positions = source_loop::positions(&mut state_of(head.node.id, &descriptor, services)?)?;
+            reader.restore(&positions, restore.epoch)?;
+        }
         task.emit(TaskEvent::StateChanged(ExecutionState::Running, None));
         source_loop::run(task, reader.as_mut(), &mut outputs)
     } else {
@@ -177,6 +213,19 @@ fn work(task: &Running, descriptor: TaskDeploymentDescriptor, services: &TaskSer
         task.emit(TaskEvent::StateChanged(ExecutionState::Running, None));
         operator_loop::run(task, &mut gate, &mut link)
     }
+}
+
+/// What an operator of the chain continues from, in this subtask's key groups.
+fn state_of(operator: OperatorId, descriptor: &TaskDeploymentDescriptor, services: &TaskServices) -> Result<SegmentSnapshot> {
+    let vertex = &descriptor.vertex;
+    let range = KeyGroupRange::of_subtask(descriptor.attempt.vertex.subtask, vertex.parallelism, vertex.max_parallelism);
+    let mut snapshot = SegmentSnapshot::default();
+    let restore = descriptor.restore.iter().flat_map(|r| &r.operators).filter(|o| o.operator == operator);
+    for handle in restore.flat_map(|o| &o.segments) {
+        let reader = services.segments.as_ref().ok_or_else(|| Error::internal("a task is to be restored without checkpoint storage"))?;
+        snapshot.add(handle, reader.read(handle)?, range)?;
+    }
+    Ok(snapshot)
 }
 
 fn gate(task: &Running, descriptor: &TaskDeploymentDescriptor, services: &TaskServices) -> InputGate {

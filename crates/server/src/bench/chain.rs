@@ -3,6 +3,7 @@
 //! The source and the sink are probes: the source stamps each row with the monotonic clock when it hands it out, the sink takes the
 //! difference. So the figure is the time through the operators and, unchained, through the exchanges between them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,7 +63,8 @@ pub(super) async fn run(args: ChainArgs) -> Result<()> {
 async fn measure(args: &ChainArgs, chaining: bool) -> Result<super::latency::Latencies> {
     let probe = Arc::new(Probe::new(args.rows, args.every)?);
     let config = ClusterConfig { slots: 1, ..ClusterConfig::default() };
-    let cluster = MiniCluster::start(config, ClusterServices { connectors: Arc::clone(&probe) as _, clock: Arc::new(SystemClock) }).await?;
+    let services = ClusterServices { connectors: Arc::clone(&probe) as _, clock: Arc::new(SystemClock), durability: None };
+    let cluster = MiniCluster::start(config, services, &BTreeSet::new()).await?;
     let graph = line(args.operators, chaining);
     let job = graph.job;
     let options = JobOptions { external: true, linger_ms: 0, batch_rows: 1, ..JobOptions::new(JobKind::StreamingJob) };

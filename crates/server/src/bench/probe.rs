@@ -7,7 +7,7 @@ use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use millstream_graph::{SinkSpec, SourceSpec};
 use millstream_runtime::connector::{ConnectorProvider, SinkContext, SinkWriter, SourceContext};
-use millstream_runtime::source::{SourcePoll, SourceReader};
+use millstream_runtime::source::{SourcePoll, SourcePosition, SourceReader, own_position};
 use millstream_types::{Barrier, ChangeBatch, Clock, Epoch, Error, Result, Schema, SystemClock};
 use parking_lot::Mutex;
 
@@ -71,8 +71,8 @@ impl SourceReader for ProbeSource {
         Ok(self.left.to_le_bytes().to_vec())
     }
 
-    fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        self.left = u64::from_le_bytes(bytes.try_into().map_err(Error::internal)?);
+    fn restore(&mut self, positions: &[SourcePosition], _epoch: Epoch) -> Result<()> {
+        self.left = u64::from_le_bytes(own_position(positions, 0, 1, "probe")?.try_into().map_err(Error::internal)?);
         Ok(())
     }
 }

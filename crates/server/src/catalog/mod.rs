@@ -1,5 +1,7 @@
-//! The catalog: databases, schemas and objects, in memory. Readers work on an immutable snapshot; changes make a new one.
+//! The catalog: databases, schemas and objects. Readers work on an immutable snapshot in memory; changes make a new one, in memory or
+//! durably ([`store`] and [`durable`]).
 
+mod durable;
 mod names;
 mod state;
 mod store;
@@ -9,6 +11,7 @@ use std::sync::Arc;
 use millstream_sql::catalog::ObjectDescriptor;
 use millstream_types::{Error, ObjectId, Result, SqlState};
 
+pub use durable::DurableStore;
 pub use names::{DEFAULT_DATABASE, DEFAULT_SCHEMA, QualifiedName, SYSTEM_SCHEMAS, parts};
 pub use state::CatalogState;
 pub use store::{CatalogStore, MemoryStore};
@@ -37,6 +40,11 @@ pub struct Reservation {
 }
 
 impl Catalog {
+    /// A catalog in a store.
+    pub fn new(store: impl CatalogStore + 'static) -> Self {
+        Catalog { store: Box::new(store) }
+    }
+
     /// The catalog as it is now.
     pub fn snapshot(&self) -> Arc<CatalogState> {
         self.store.load()

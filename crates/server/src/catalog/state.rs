@@ -25,6 +25,31 @@ impl CatalogState {
         state
     }
 
+    /// The catalog of an earlier process: databases with their schemas, all objects, the number of the newest one ever made.
+    pub(super) fn restored(databases: BTreeMap<String, BTreeSet<String>>, objects: Vec<ObjectDescriptor>, last_id: u64) -> Self {
+        let mut state = CatalogState { databases, last_id, ..CatalogState::default() };
+        for object in objects {
+            state.last_id = state.last_id.max(object.id.0);
+            state.publish(object);
+        }
+        state
+    }
+
+    /// Databases with their schemas.
+    pub(super) fn namespaces(&self) -> &BTreeMap<String, BTreeSet<String>> {
+        &self.databases
+    }
+
+    /// The number of the newest object, also if it is gone.
+    pub(super) fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    /// The objects of all databases, by number.
+    pub fn all_objects(&self) -> impl Iterator<Item = &Arc<ObjectDescriptor>> {
+        self.objects.values()
+    }
+
     /// True if the database exists.
     pub fn has_database(&self, name: &str) -> bool {
         self.databases.contains_key(name)

@@ -10,6 +10,7 @@ pub mod transaction;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use millstream_cluster::Logged;
 use millstream_planner::PlannerSettings;
 use millstream_sql::Parsed;
 use millstream_sql::statement::Statement;
@@ -32,6 +33,8 @@ pub struct Session {
     /// Settings to go back to at the end of the transaction (SET LOCAL), or when it fails.
     pub(crate) saved_settings: Option<Settings>,
     pub(crate) prepared: BTreeMap<String, Arc<Prepared>>,
+    /// What the statement has logged and not acknowledged yet.
+    pub(crate) logged: Option<Logged>,
     notices: Vec<Notice>,
 }
 
@@ -72,6 +75,7 @@ impl QueryService for Database {
             transaction: None,
             saved_settings: None,
             prepared: BTreeMap::new(),
+            logged: None,
             notices: vec![],
         })
     }
@@ -109,10 +113,19 @@ impl Session {
             Ok(substituted) => deadline::run(timeout, statement::execute(self, substituted.as_ref().unwrap_or(parsed))).await,
             Err(e) => Err(e),
         };
+        let result = self.acknowledge().await.and(result);
         if result.is_err() {
             self.fail_transaction();
         }
         result
+    }
+
+    /// What was logged is durable before the client hears of it, unless it does not want to wait.
+    async fn acknowledge(&mut self) -> Result<()> {
+        match self.logged.take().filter(|_| self.settings.bool("synchronous_commit")) {
+            Some(logged) => self.db.cluster().tables().wait_durable(logged).await,
+            None => Ok(()),
+        }
     }
 }
 
@@ -174,7 +187,8 @@ impl QuerySession for Session {
         match &self.transaction {
             Some(t) if t.block == Block::Implicit => {
                 if ok && !t.failed {
-                    statement::transaction::commit(self).await
+                    statement::transaction::commit(self).await?;
+                    self.acknowledge().await
                 } else {
                     statement::transaction::rollback(self);
                     Ok(())

@@ -54,6 +54,7 @@ const SETTINGS: &[(&str, Kind, &str, &str)] = &[
     ("slot_sharing_group", Kind::Text, "default", "whose slots new jobs share"),
     ("standard_conforming_strings", Kind::OneOf(&["on"]), "on", "backslashes in strings are plain"),
     ("statement_timeout", Kind::Duration, "0", "longest time of a statement; 0 is no limit"),
+    ("synchronous_commit", Kind::Bool, "on", "COMMIT waits until its changes survive a crash; off: the last ones may be lost"),
     ("timezone", Kind::OneOf(&["UTC", "utc", "Etc/UTC", "GMT"]), "UTC", "time zone of the session"),
     ("transaction_isolation", Kind::Text, "serializable", "accepted for clients; reads are strictly serializable"),
     ("transaction_read_only", Kind::Bool, "off", "accepted for clients"),

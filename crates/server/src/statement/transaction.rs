@@ -52,7 +52,7 @@ pub(crate) async fn commit(session: &mut Session) -> Result<()> {
     let changes = TransactionChanges { snapshot: transaction.lease.as_ref().map(|l| l.epoch()), changes: changes.collect() };
     let writer = session.db.cluster().tables();
     let locks = writer.lock(&tables).await?;
-    writer.commit(&locks, changes).await?;
+    session.logged = writer.commit(&locks, &changes)?;
     Ok(())
 }
 

@@ -1,31 +1,25 @@
 //! The DML log in memory.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use millstream_types::{ChangeBatch, Epoch, Error, RelationId, Result, SqlState, limits};
+use millstream_types::{ChangeBatch, Epoch, RelationId, Result, limits};
 use parking_lot::Mutex;
+use tokio::sync::watch;
 
-use super::{LogPosition, LogRecord, LogStore};
+use super::index::Index;
+use super::{LogPosition, LogRecord, LogState, LogStore, LogWaker};
 
-/// Records by table, up to a limit in bytes.
+/// Records by table, up to a limit in bytes; "durable" at once.
 #[derive(Debug)]
 pub struct MemoryLog {
     limit_bytes: usize,
     inner: Mutex<Inner>,
+    state: watch::Sender<LogState>,
 }
 
 #[derive(Debug, Default)]
 struct Inner {
-    position: LogPosition,
-    bytes: usize,
-    tables: BTreeMap<RelationId, VecDeque<Entry>>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    position: LogPosition,
-    epoch: Epoch,
-    changes: ChangeBatch,
+    index: Index,
     bytes: usize,
 }
 
@@ -38,67 +32,64 @@ impl Default for MemoryLog {
 impl MemoryLog {
     /// An empty log that holds at most `limit_bytes`.
     pub fn new(limit_bytes: usize) -> Self {
-        MemoryLog { limit_bytes, inner: Mutex::new(Inner::default()) }
+        let state = watch::Sender::new(LogState { durable: LogPosition::MAX, failed: None });
+        MemoryLog { limit_bytes, inner: Mutex::new(Inner::default()), state }
     }
 }
 
 impl LogStore for MemoryLog {
     fn append(&self, record: LogRecord) -> Result<LogPosition> {
-        let sizes: Vec<usize> = record.changes.iter().map(|(_, c)| c.logical_bytes()).collect();
-        let size: usize = sizes.iter().sum();
+        let size: usize = record.changes.iter().map(|(_, c)| c.logical_bytes()).sum();
         let mut inner = self.inner.lock();
         // An empty log takes any transaction: otherwise one that is larger than the limit could never commit.
         if inner.bytes > 0 && inner.bytes + size > self.limit_bytes {
-            return Err(Error::new(SqlState::DISK_FULL, "the log of table changes is full")
-                .with_detail(format!("It holds {} of at most {} bytes.", inner.bytes, self.limit_bytes))
-                .with_hint("tables take changes from the log all the time: try again, or look in SHOW JOBS for a table that is stuck"));
+            return Err(super::full(inner.bytes, self.limit_bytes));
         }
-        inner.position += 1;
         inner.bytes += size;
-        let position = inner.position;
-        for ((table, changes), bytes) in record.changes.into_iter().zip(sizes) {
-            inner.tables.entry(table).or_default().push_back(Entry { position, epoch: record.epoch, changes, bytes });
-        }
+        let position = inner.index.last + 1;
+        inner.index.push(position, record);
+        inner.index.durable = position;
         Ok(position)
     }
 
-    fn read(&self, table: RelationId, from: LogPosition, up_to: Epoch, max: usize) -> Result<Vec<(LogPosition, Epoch, ChangeBatch)>> {
-        let inner = self.inner.lock();
-        let Some(entries) = inner.tables.get(&table) else { return Ok(vec![]) };
-        let start = entries.partition_point(|e| e.position <= from);
-        let wanted = entries.range(start..).take_while(|e| e.epoch <= up_to).take(max);
-        Ok(wanted.map(|e| (e.position, e.epoch, e.changes.clone())).collect())
+    fn watch(&self) -> watch::Receiver<LogState> {
+        self.state.subscribe()
+    }
+
+    fn read(
+        &self,
+        table: RelationId,
+        from: LogPosition,
+        up_to: Epoch,
+        max: usize,
+    ) -> Result<Option<Vec<(LogPosition, Epoch, ChangeBatch)>>> {
+        Ok(self.inner.lock().index.read(table, from, up_to, max))
     }
 
     fn truncate(&self, table: RelationId, up_to: Epoch) {
         let mut inner = self.inner.lock();
-        let Some(entries) = inner.tables.get_mut(&table) else { return };
-        let mut freed = 0;
-        while entries.front().is_some_and(|e| e.epoch <= up_to) {
-            freed += entries.pop_front().map_or(0, |e| e.bytes);
-        }
-        if entries.is_empty() {
-            inner.tables.remove(&table);
-        }
+        let freed = inner.index.truncate(table, up_to);
         inner.bytes -= freed;
     }
 
     fn last_epoch(&self, table: RelationId) -> Option<Epoch> {
-        self.inner.lock().tables.get(&table).and_then(|e| e.back()).map(|e| e.epoch)
+        self.inner.lock().index.last_epoch(table)
     }
 
     fn bytes(&self) -> usize {
         self.inner.lock().bytes
     }
+
+    fn on_durable(&self, _waker: LogWaker) {}
+
+    fn forget_waker(&self, _waker: &Arc<dyn Fn() + Send + Sync>) {}
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use std::sync::Arc;
-
     use arrow::array::{ArrayRef, Int64Array, RecordBatch};
-    use millstream_types::ObjectId;
+    use millstream_types::{ObjectId, SqlState};
 
     use super::*;
 
@@ -114,10 +105,10 @@ mod tests {
         log.append(LogRecord { epoch: 1, changes: vec![(a, rows(vec![1])), (b, rows(vec![2]))] }).unwrap();
         log.append(LogRecord { epoch: 2, changes: vec![(b, rows(vec![3]))] }).unwrap();
         log.append(LogRecord { epoch: 3, changes: vec![(a, rows(vec![4]))] }).unwrap();
-        let seen = log.read(a, 0, 2, 10).unwrap();
+        let seen = log.read(a, 0, 2, 10).unwrap().unwrap();
         assert_eq!(seen.iter().map(|(p, e, _)| (*p, *e)).collect::<Vec<_>>(), [(1, 1)]);
-        assert_eq!(log.read(a, 1, 3, 10).unwrap().len(), 1);
-        assert_eq!(log.read(b, 0, 3, 1).unwrap().len(), 1);
+        assert_eq!(log.read(a, 1, 3, 10).unwrap().unwrap().len(), 1);
+        assert_eq!(log.read(b, 0, 3, 1).unwrap().unwrap().len(), 1);
         log.truncate(a, 1);
         assert_eq!(log.last_epoch(a), Some(3));
         log.truncate(a, 3);

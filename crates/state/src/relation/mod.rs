@@ -9,6 +9,7 @@
 //! Guarantee: at most one row per key in a version (a relation without key is a multiset: the key is the whole row, equal rows are
 //! counted). Not guaranteed: intermediate states within an epoch are never seen by anybody.
 
+mod checkpoint;
 mod codec;
 mod partition;
 mod scan;

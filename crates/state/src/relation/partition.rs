@@ -89,6 +89,17 @@ impl Partition {
         Ok(())
     }
 
+    /// The rows of a checkpoint, if nothing newer has been published in this process.
+    pub(super) fn restore(&self, epoch: Epoch, map: &RowMap, bytes: usize) {
+        let mut inner = self.inner.lock();
+        inner.finished = false;
+        if inner.cut < epoch {
+            inner.versions = VecDeque::from([(epoch, map.clone())]);
+            inner.cut = epoch;
+            inner.bytes = bytes;
+        }
+    }
+
     pub(super) fn finish(&self) {
         self.end(|inner| inner.finished = true);
     }

@@ -95,6 +95,20 @@ impl RelationStore {
         Ok(concat_batches(codec.schema(), &batches)?)
     }
 
+    /// The rows with the largest keys in the newest versions, one per partition that has rows.
+    ///
+    /// # Errors
+    /// 42P01 for a relation that is not served here.
+    pub fn last_rows(&self, relation: RelationId) -> Result<RecordBatch> {
+        let partitions = self.partitions(relation)?;
+        let first = partitions.first().ok_or_else(|| not_served(relation))?;
+        let codec = RelationCodec::new(&first.spec.schema, first.spec.key.as_deref())?;
+        let maps: Vec<_> = partitions.iter().map(|p| p.newest().1).collect();
+        let last: Vec<_> = maps.iter().filter_map(|map| map.get_max()).map(|(_, e)| Arc::clone(&e.row)).collect();
+        let all: Vec<usize> = (0..first.spec.schema.len()).collect();
+        codec.decode(last.iter().map(AsRef::as_ref), &all)
+    }
+
     /// A subscription of the subtask that owns `range` of a consumer with `max_parallelism` key groups. If the relation has the same
     /// partitioning, it takes the one partition with that range; otherwise all partitions, filtered by the key group of the key.
     ///

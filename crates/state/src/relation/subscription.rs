@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, BooleanArray};
 use imbl::ordmap::DiffItem;
-use millstream_types::{ChangeBatch, Epoch, Error, KeyGroupRange, KeyHasher, Result, RowKind, limits};
+use millstream_types::{ChangeBatch, Epoch, Error, KeyGroupRange, KeyHasher, Result, RowKind, SqlState, limits};
+use serde::{Deserialize, Serialize};
 
 use super::codec::{RelationCodec, RowMap};
 use super::partition::{Partition, Progress, Waker};
@@ -55,6 +56,18 @@ struct Filter {
     columns: Vec<usize>,
 }
 
+/// A partition's place in a stored position.
+#[derive(Serialize, Deserialize)]
+struct SavedPart {
+    subtask: u32,
+    backfill: Option<Option<Vec<u8>>>,
+}
+
+fn other_parallelism() -> Error {
+    Error::unsupported("another parallelism while a view is being filled")
+        .with_hint("SHOW JOBS shows how far it is: try again when it is done")
+}
+
 struct Part {
     partition: Arc<Partition>,
     waker: u64,
@@ -92,6 +105,58 @@ impl Subscription {
             Part { waker: id, map, cut, backfill: Some(None), done_rows: 0, partition }
         });
         Ok(Subscription { codec, projection, parts: parts.collect(), filter, ready: VecDeque::new() })
+    }
+
+    /// How far it is, for [`Subscription::restore`]: of a backfill under way, the last key of every partition.
+    ///
+    /// # Errors
+    /// XX000 if it cannot be written.
+    pub fn position(&self) -> Result<Vec<u8>> {
+        if self.backfill_done() {
+            return Ok(vec![]);
+        }
+        let parts: Vec<SavedPart> = self
+            .parts
+            .iter()
+            .map(|p| SavedPart { subtask: p.partition.spec.subtask, backfill: p.backfill.clone().map(|b| b.map(|k| k.to_vec())) })
+            .collect();
+        serde_json::to_vec(&parts).map_err(Error::internal)
+    }
+
+    /// Continues at the cut `epoch`, where all subtasks had these positions: (subtask, parallelism, position).
+    ///
+    /// # Errors
+    /// 72000 if the relation's rows of that epoch are gone; 0A000 if a backfill under way would have to be shared out anew.
+    pub fn restore(&mut self, positions: &[(u32, u32, &[u8])], (subtask, parallelism): (u32, u32), epoch: Epoch) -> Result<()> {
+        let corrupted = |e: serde_json::Error| {
+            Error::new(SqlState::DATA_CORRUPTED, "the position of a subscription cannot be read").with_detail(e.to_string())
+        };
+        let done = positions.iter().all(|(_, _, bytes)| bytes.is_empty());
+        let saved: Vec<SavedPart> = if done {
+            vec![]
+        } else {
+            let own = positions.iter().find(|(s, p, _)| (*s, *p) == (subtask, parallelism)).ok_or_else(other_parallelism)?;
+            if own.2.is_empty() { vec![] } else { serde_json::from_slice(own.2).map_err(corrupted)? }
+        };
+        if !saved.is_empty() && saved.len() != self.parts.len() {
+            return Err(other_parallelism());
+        }
+        for part in &mut self.parts {
+            let found = saved.iter().find(|s| s.subtask == part.partition.spec.subtask);
+            part.backfill = match found {
+                Some(saved) => saved.backfill.clone().map(|key| key.map(Arc::from)),
+                None if saved.is_empty() => None,
+                None => return Err(other_parallelism()),
+            };
+            part.map = part.partition.version_at(epoch)?;
+            part.cut = epoch;
+            part.done_rows = match &part.backfill {
+                Some(Some(key)) => part.map.range(..=Arc::clone(key)).count() as u64,
+                _ => 0,
+            };
+        }
+        self.ready.clear();
+        Ok(())
     }
 
     /// The next changes. With `cut`, everything up to that epoch and then [`SubscriptionPoll::CutReached`]; a cut that was asked for

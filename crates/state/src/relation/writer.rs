@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use millstream_types::{Barrier, ChangeBatch, Error, Result, RowKind};
+use millstream_types::{Barrier, ChangeBatch, Epoch, Error, Result, RowKind};
 
 use super::codec::{Entry, RelationCodec, RowMap};
 use super::partition::Partition;
@@ -11,17 +11,21 @@ use super::partition::Partition;
 /// Writes one partition.
 #[derive(Debug)]
 pub struct RelationWriter {
-    partition: Arc<Partition>,
+    pub(super) partition: Arc<Partition>,
     fence: u64,
     codec: RelationCodec,
-    map: RowMap,
-    bytes: usize,
+    pub(super) map: RowMap,
+    pub(super) bytes: usize,
     /// Net count per full row of the open epoch, with its key (the row itself for a multiset).
-    pending: HashMap<Arc<[u8]>, Pending>,
+    pub(super) pending: HashMap<Arc<[u8]>, Pending>,
+    /// The version that was handed over to a checkpoint last.
+    pub(super) frozen: Option<(Epoch, RowMap)>,
+    /// The rows come from a checkpoint and were not published since.
+    pub(super) restored: bool,
 }
 
 #[derive(Debug)]
-struct Pending {
+pub(super) struct Pending {
     key: Option<Arc<[u8]>>,
     net: i64,
 }
@@ -32,7 +36,7 @@ impl RelationWriter {
         let fence = partition.new_writer();
         let (_, map) = partition.newest();
         let bytes = map.iter().map(|(k, e)| k.len() + e.row.len()).sum();
-        Ok(RelationWriter { partition, fence, codec, map, bytes, pending: HashMap::new() })
+        Ok(RelationWriter { partition, fence, codec, map, bytes, pending: HashMap::new(), frozen: None, restored: false })
     }
 
     /// Collects changes of the open epoch.
@@ -59,7 +63,8 @@ impl RelationWriter {
     /// # Errors
     /// XX000 if rows are taken back that are not there, or a key would have two rows: the input is inconsistent, judged only here.
     pub fn publish(&mut self, barrier: Barrier) -> Result<bool> {
-        let changed = !self.pending.is_empty() && self.apply_net()?;
+        let netted = !self.pending.is_empty() && self.apply_net()?;
+        let changed = std::mem::take(&mut self.restored) || netted;
         let map = changed.then(|| self.map.clone());
         self.partition.publish(self.fence, barrier.epoch, barrier.since, map, self.bytes)?;
         Ok(changed)

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use millstream_types::{Barrier, Epoch, HoldId, JobId, Result, limits};
+use millstream_types::{Barrier, CheckpointMark, Epoch, HoldId, JobId, Result, limits};
 
 use super::{Action, EpochCore, Hold, Waiter};
 use crate::epoch::job::Phase;
@@ -24,7 +24,7 @@ impl EpochCore {
     }
 
     /// The closure of these jobs if a tick can go to all of it now.
-    fn room(&self, jobs: &[JobId], reserved: &BTreeSet<JobId>) -> Result<BTreeSet<JobId>, BTreeSet<JobId>> {
+    pub(super) fn room(&self, jobs: &[JobId], reserved: &BTreeSet<JobId>) -> Result<BTreeSet<JobId>, BTreeSet<JobId>> {
         let closure = self.closure(jobs);
         let free = closure.iter().all(|id| {
             let job = self.jobs.get(id).filter(|j| j.phase == Phase::Running && !j.paused);
@@ -64,6 +64,8 @@ impl EpochCore {
     fn issue(&mut self, out: &mut Vec<Action>) {
         let (mut set, mut reserved, mut granted) = (BTreeSet::new(), BTreeSet::new(), vec![]);
         let mut clean = vec![];
+        let checkpoints = self.checkpoints();
+        set.extend(checkpoints.iter().flatten());
         for (hold, waiter) in self.waiters.iter().filter(|(_, w)| w.epoch.is_none()) {
             let dirty: Vec<JobId> = waiter.jobs.iter().copied().filter(|j| self.is_dirty(*j)).collect();
             if dirty.is_empty() && !waiter.snapshot {
@@ -90,7 +92,7 @@ impl EpochCore {
             }
         }
         if !set.is_empty() {
-            self.tick(&set, out);
+            self.tick(&set, &checkpoints, out);
         }
         let closed = self.closed();
         for hold in clean.into_iter().chain(granted) {
@@ -100,13 +102,21 @@ impl EpochCore {
         }
     }
 
-    /// Closes the open epoch and addresses the set, which is closed under upstream.
-    fn tick(&mut self, set: &BTreeSet<JobId>, out: &mut Vec<Action>) {
+    /// Closes the open epoch and addresses the set, which is closed under upstream. `checkpoints` are parts of it.
+    fn tick(&mut self, set: &BTreeSet<JobId>, checkpoints: &[BTreeSet<JobId>], out: &mut Vec<Action>) {
         let epoch = self.open;
         let since = self.next_since();
         self.open += 1;
         self.wanted.retain(|j| !set.contains(j));
         let mut still_dirty = vec![];
+        for jobs in checkpoints {
+            for id in jobs {
+                if let Some(job) = self.jobs.get_mut(id) {
+                    job.checkpointing = Some(epoch);
+                }
+            }
+            out.push(Action::Checkpoint { epoch, jobs: jobs.iter().copied().collect() });
+        }
         for id in set {
             let Some(job) = self.jobs.get_mut(id) else { continue };
             job.stale.retain(|(_, to)| *to > since);
@@ -114,7 +124,9 @@ impl EpochCore {
             if job.external || !job.backfilled {
                 still_dirty.push(*id);
             }
-            out.push(Action::Tick { job: *id, barrier: Barrier { epoch, since, checkpoint: None } });
+            // The JobMaster knows what there is to build on.
+            let checkpoint = (job.checkpointing == Some(epoch)).then_some(CheckpointMark { base: 0 });
+            out.push(Action::Tick { job: *id, barrier: Barrier { epoch, since, checkpoint } });
         }
         still_dirty.into_iter().for_each(|id| self.mark_dirty(id, epoch + 1));
     }
@@ -127,6 +139,12 @@ impl EpochCore {
         }
         for waiter in self.waiters.values() {
             since = since.min(waiter.epoch.unwrap_or(since));
+        }
+        // A job that restarts finds its upstreams as they were at its checkpoint.
+        for (id, job) in self.jobs.iter().filter(|(_, j)| j.is_alive() && (j.is_unsaved() || j.dirty_from.is_some())) {
+            if let Some(saved) = job.saved.filter(|s| *s < since && !self.is_dead(*id)) {
+                since = saved;
+            }
         }
         for job in self.jobs.values().filter(|j| j.phase == Phase::Running) {
             since = since.min(job.in_flight.front().copied().unwrap_or(since));

@@ -1,10 +1,15 @@
 //! From subtasks to deployable tasks: which subpartition of which producer feeds which channel.
 
+use std::sync::Arc;
+
 use millstream_graph::{DataSetId, JobEdge, JobVertex, Partitioner};
-use millstream_runtime::task::{ChannelDescriptor, InputGateDescriptor, ResultPartitionDescriptor, TaskConfig, TaskDeploymentDescriptor};
+use millstream_runtime::task::{
+    ChannelDescriptor, InputGateDescriptor, OperatorRestore, ResultPartitionDescriptor, TaskConfig, TaskDeploymentDescriptor, TaskRestore,
+};
 use millstream_types::{Error, Result, Schema};
 
 use super::{ExecutionGraph, ExecutionJobVertex, ExecutionVertex};
+use crate::checkpoint::JobCheckpoint;
 
 /// How the subtasks of two vertices are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,17 +62,53 @@ impl Wiring {
     }
 }
 
+/// What the attempts of a job start from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StartFrom {
+    /// Nothing: the job is new.
+    Nothing,
+    /// Its beginning, again.
+    Beginning,
+    /// A checkpoint.
+    Checkpoint(Arc<JobCheckpoint>),
+}
+
+impl StartFrom {
+    fn restore(&self, vertex: &JobVertex, subtask: u32) -> Option<TaskRestore> {
+        let checkpoint = match self {
+            StartFrom::Nothing => return None,
+            StartFrom::Beginning => return Some(TaskRestore::default()),
+            StartFrom::Checkpoint(checkpoint) => checkpoint,
+        };
+        let operators = vertex.operators.iter().filter_map(|operator| {
+            let state = checkpoint.operators.get(&operator.node.id)?;
+            // Keyed state of the same parallelism is where it was; positions of sources may go anywhere.
+            let stays = state.parallelism == vertex.parallelism && !operator.node.spec.is_source();
+            let parts = state.subtasks.iter().filter(|(of, _)| !stays || **of == subtask);
+            let segments = parts.flat_map(|(_, s)| s.segments.iter().cloned()).collect();
+            Some(OperatorRestore { operator: operator.node.id, segments })
+        });
+        Some(TaskRestore { epoch: checkpoint.epoch, operators: operators.collect() })
+    }
+}
+
 impl ExecutionGraph {
     /// One descriptor per subtask, consumers last.
     ///
     /// # Errors
     /// XX000 if slots are missing or the JobGraph contradicts itself.
-    pub fn deployments(&self, config: &TaskConfig) -> Result<Vec<TaskDeploymentDescriptor>> {
+    pub fn deployments(&self, config: &TaskConfig, from: &StartFrom) -> Result<Vec<TaskDeploymentDescriptor>> {
         let all = self.vertices.iter().flat_map(|v| v.subtasks.iter().map(move |s| (v, s)));
-        all.map(|(vertex, subtask)| self.deployment(vertex, subtask, config)).collect()
+        all.map(|(vertex, subtask)| self.deployment(vertex, subtask, config, from)).collect()
     }
 
-    fn deployment(&self, vertex: &ExecutionJobVertex, subtask: &ExecutionVertex, config: &TaskConfig) -> Result<TaskDeploymentDescriptor> {
+    fn deployment(
+        &self,
+        vertex: &ExecutionJobVertex,
+        subtask: &ExecutionVertex,
+        config: &TaskConfig,
+        from: &StartFrom,
+    ) -> Result<TaskDeploymentDescriptor> {
         let execution = &subtask.current;
         let slot = execution.slot.ok_or_else(|| Error::internal(format!("{} has no slot", execution.attempt)))?;
         let job_vertex = &vertex.job_vertex;
@@ -81,6 +122,7 @@ impl ExecutionGraph {
             inputs: inputs.collect::<Result<_>>()?,
             outputs: self.outputs(job_vertex, subtask.id.subtask)?,
             config: config.clone(),
+            restore: from.restore(job_vertex, subtask.id.subtask),
         })
     }
 

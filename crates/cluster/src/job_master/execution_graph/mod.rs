@@ -15,6 +15,7 @@ use millstream_graph::{JobGraph, JobVertex};
 use millstream_types::{ExecutionAttemptId, ExecutionVertexId, JobId, Result};
 use serde::{Deserialize, Serialize};
 
+pub use deployment::StartFrom;
 pub use execution::Execution;
 pub use vertex::{ExecutionJobVertex, ExecutionVertex};
 
@@ -59,6 +60,11 @@ impl ExecutionGraph {
     /// XX000 if a group's grant is too small.
     pub fn assign_slots(&mut self, grants: &[SlotGrant]) -> Result<()> {
         self.vertices.iter_mut().try_for_each(|v| v.assign_slots(grants))
+    }
+
+    /// New attempts for all subtasks.
+    pub(crate) fn restart(&mut self) {
+        self.vertices.iter_mut().for_each(ExecutionJobVertex::restart);
     }
 
     /// The chains.

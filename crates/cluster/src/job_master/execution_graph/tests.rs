@@ -86,7 +86,7 @@ fn subtasks_with_one_number_share_the_slot_of_their_group() {
 fn hash_wires_everyone_to_everyone() {
     let mut graph = line(vec![node(1, 2, "default"), node(2, 3, "default")], vec![hash()]);
     graph.assign_slots(&grants(&graph)).unwrap();
-    let tasks = graph.deployments(&TaskConfig::default()).unwrap();
+    let tasks = graph.deployments(&TaskConfig::default(), &StartFrom::Nothing).unwrap();
     assert_eq!(tasks.len(), 5);
     assert_eq!(tasks[0].outputs[0].subpartitions, 3);
     let channels: Vec<_> = tasks[4].inputs[0].channels.iter().map(|c| (c.producer.vertex.subtask, c.subpartition)).collect();

@@ -32,6 +32,15 @@ impl ExecutionJobVertex {
         ExecutionJobVertex { job_vertex: job_vertex.clone(), subtasks: subtasks.collect() }
     }
 
+    /// A new attempt for every subtask, in the slot of the one before.
+    pub(super) fn restart(&mut self) {
+        for subtask in &mut self.subtasks {
+            let before = &subtask.current;
+            let attempt = ExecutionAttemptId { vertex: subtask.id, attempt: before.attempt.attempt + 1 };
+            subtask.current = Execution { slot: before.slot, ..Execution::new(attempt) };
+        }
+    }
+
     pub(super) fn assign_slots(&mut self, grants: &[SlotGrant]) -> Result<()> {
         let grant = grants.iter().find(|g| g.group == self.job_vertex.slot_sharing_group);
         let slots = grant.map_or(&[][..], |g| g.slots.as_slice());

@@ -1,6 +1,6 @@
 //! A cluster with 4 slots, and tables and views of two columns `k` and `v`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, Int64Array, RecordBatch};
@@ -11,7 +11,7 @@ use millstream_graph::{
     StreamGraph, StreamNode, SubscriptionSpec, TableLogSpec,
 };
 use millstream_runtime::connector::{ConnectorProvider, SinkContext, SinkWriter, SourceContext};
-use millstream_runtime::source::{SourcePoll, SourceReader};
+use millstream_runtime::source::{SourcePoll, SourcePosition, SourceReader};
 use millstream_state::ScanRequest;
 use millstream_types::{
     ChangeBatch, ChangelogMode, Column, Datum, Epoch, Error, JobId, ObjectId, OperatorId, RelationId, Result, RowKind, Schema, SqlType,
@@ -84,8 +84,8 @@ fn materialize(relation: u64) -> OperatorSpec {
 impl Kit {
     pub(super) async fn start() -> Kit {
         let config = ClusterConfig { slots: 4, ..ClusterConfig::default() };
-        let services = ClusterServices { connectors: Arc::new(TestConnectors), clock: Arc::new(SystemClock) };
-        Kit { cluster: MiniCluster::start(config, services).await.unwrap() }
+        let services = ClusterServices { connectors: Arc::new(TestConnectors), clock: Arc::new(SystemClock), durability: None };
+        Kit { cluster: MiniCluster::start(config, services, &BTreeSet::new()).await.unwrap() }
     }
 
     pub(super) async fn shutdown(&self) {
@@ -185,7 +185,9 @@ impl Kit {
 
     pub(super) async fn write(&self, table: u64, changes: ChangeBatch, snapshot: Option<Epoch>) -> Result<Epoch> {
         let locks = self.cluster.tables().lock(&[ObjectId(table)]).await?;
-        self.cluster.tables().commit(&locks, TransactionChanges { snapshot, changes: vec![(ObjectId(table), changes)] }).await
+        let transaction = TransactionChanges { snapshot, changes: vec![(ObjectId(table), changes)] };
+        let logged = self.cluster.tables().commit(&locks, &transaction)?;
+        Ok(logged.map_or_else(|| self.cluster.epochs().current(), |l| l.epoch))
     }
 
     pub(super) async fn change(&self, table: u64, changes: &[(Row, RowKind)], snapshot: Option<Epoch>) -> Result<Epoch> {
@@ -262,7 +264,7 @@ impl SourceReader for TestSource {
         Ok(vec![])
     }
 
-    fn restore(&mut self, _bytes: &[u8]) -> Result<()> {
+    fn restore(&mut self, _positions: &[SourcePosition], _epoch: Epoch) -> Result<()> {
         Ok(())
     }
 }

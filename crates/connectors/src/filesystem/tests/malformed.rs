@@ -157,7 +157,7 @@ proptest! {
             }
         }
         let mut second = files.source(&[("path", "f.csv")], &ab(), vec![0, 1], 0, 1).unwrap();
-        second.restore(&first.snapshot().unwrap()).unwrap();
+        second.restore(&[SourcePosition { subtask: 0, parallelism: 1, bytes: first.snapshot().unwrap() }], 1).unwrap();
         got.extend(drain(&mut second, max_rows).unwrap());
         let mut values = vec![];
         for batch in &got {

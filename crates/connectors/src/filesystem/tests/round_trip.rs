@@ -199,3 +199,47 @@ fn packed_files() {
     files.put("cut.json.gz", &bytes[..bytes.len() - 6]);
     assert_eq!(files.read(&[("path", "cut.json.gz")], &schema).unwrap_err().state(), SqlState::BAD_COPY_FILE_FORMAT);
 }
+
+#[test]
+fn with_checkpoints_a_file_gets_its_name_when_its_rows_are_durable() {
+    let files = Files::new();
+    let list = [("path", "out"), ("format", "json")];
+    let columns = Schema::new(vec![Column::new("a", SqlType::Integer)]);
+    let spec = SinkSpec { name: "s".into(), connector: "filesystem".into(), options: options(&list), columns: columns.columns.clone() };
+    let row = |value: i32| {
+        let column: ArrayRef = Arc::new(arrow::array::Int32Array::from(vec![value]));
+        ChangeBatch::inserts(RecordBatch::try_new(columns.to_arrow(), vec![column]).unwrap())
+    };
+    let named = || {
+        let names = std::fs::read_dir(files.path().join("out")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        let mut texts: Vec<String> =
+            names.filter(|n| !n.starts_with('.')).map(|n| std::fs::read_to_string(files.path().join("out").join(n)).unwrap()).collect();
+        texts.sort();
+        texts.concat()
+    };
+    let roots = [files.path().to_path_buf()];
+    let mut first = files.sink_with(&list, &columns, 1, 0, true).unwrap();
+    first.write(&row(1)).unwrap();
+    first.on_barrier(&barrier(1)).unwrap();
+    assert_eq!(named(), "", "a barrier that is no checkpoint names nothing");
+    first.write(&row(2)).unwrap();
+    first.on_barrier(&barrier(2)).unwrap();
+    let durable = first.pre_commit(2).unwrap();
+    first.write(&row(3)).unwrap();
+    first.on_barrier(&barrier(3)).unwrap();
+    let lost = first.pre_commit(3).unwrap();
+    assert_eq!((durable.len(), lost.len(), named().as_str()), (1, 1, ""));
+    // Killed here: checkpoint 2 is durable, 3 is not.
+    std::mem::forget(first);
+    commit(&spec, &durable, &roots).unwrap();
+    let mut second = files.sink_with(&list, &columns, 1, 1, true).unwrap();
+    commit(&spec, &durable, &roots).unwrap();
+    assert_eq!(named(), "{\"a\":1}\n{\"a\":2}\n");
+    second.write(&row(3)).unwrap();
+    second.on_barrier(&barrier(9)).unwrap();
+    let again = second.pre_commit(9).unwrap();
+    second.finish().unwrap();
+    drop(second);
+    commit(&spec, &again, &roots).unwrap();
+    assert_eq!(named(), "{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
+}

@@ -39,7 +39,7 @@ fn lines_come_when_they_are_whole() {
     assert_eq!(files.later(&mut reader).unwrap(), "22\n3");
     assert_eq!(files.later(&mut reader).unwrap(), "");
     let mut next = files.source(&WATCH, &a(), vec![0], 0, 1).unwrap();
-    next.restore(&reader.snapshot().unwrap()).unwrap();
+    next.restore(&[SourcePosition { subtask: 0, parallelism: 1, bytes: reader.snapshot().unwrap() }], 1).unwrap();
     files.append("2.json", "{\"a\":4}\n");
     assert_eq!(files.later(&mut next).unwrap(), "4");
     std::fs::remove_file(files.path().join("1.json")).unwrap();

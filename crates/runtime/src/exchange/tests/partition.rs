@@ -21,7 +21,7 @@ fn partition(partitioner: Partitioner, channels: &[Arc<Channel>], linger_ms: u64
     };
     let clock = Arc::clone(clock) as Arc<dyn Clock>;
     let control = TaskControl::new(Arc::clone(&clock));
-    ResultPartition::new(&descriptor, channels.to_vec(), 0, &TaskConfig { linger_ms, batch_rows: 4 }, control, clock)
+    ResultPartition::new(&descriptor, channels.to_vec(), 0, &TaskConfig { linger_ms, batch_rows: 4, checkpoints: false }, control, clock)
 }
 
 fn popped(channel: &Channel) -> Vec<ChangeBatch> {
@@ -141,7 +141,7 @@ fn a_batch_is_split_to_fit() {
         let clock: Arc<dyn Clock> = Arc::<SimulatedClock>::clone(&clock);
         let control = TaskControl::new(Arc::clone(&clock));
         control.waker.register();
-        let config = TaskConfig { linger_ms: 0, batch_rows: 4 };
+        let config = TaskConfig { linger_ms: 0, batch_rows: 4, checkpoints: false };
         let mut partition = ResultPartition::new(&descriptor, c.clone(), 0, &config, control, clock);
         partition.batch(batch(0..rows)).unwrap();
         partition.event(&StreamElement::EndOfInput).unwrap();

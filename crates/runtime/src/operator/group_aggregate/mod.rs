@@ -9,6 +9,7 @@
 //! retracting input never, because within an epoch counts may be negative for a while. What waits is bounded by the state itself.
 //! Watermarks are held back until the rows before them are out, at the barrier.
 
+mod changed;
 mod groups;
 mod pending;
 #[cfg(test)]
@@ -21,9 +22,12 @@ use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{interleave, or, take};
 use arrow::datatypes::SchemaRef;
 use millstream_graph::GroupAggregateSpec;
-use millstream_state::{SnapshotReader, SnapshotWriter, StateEntry, StateTableId};
-use millstream_types::{Barrier, ChangeBatch, Error, KeyGroupRange, Result, RowKind, Schema, SqlState, Watermark, limits};
+use millstream_state::{FrozenState, SegmentWriter, SnapshotKind, SnapshotReader, SnapshotWriter, StateEntry, StateTableId};
+use millstream_types::{
+    Barrier, ChangeBatch, CheckpointMark, Epoch, Error, KeyGroupRange, Result, RowKind, Schema, SqlState, Watermark, limits,
+};
 
+use self::changed::Changed;
 use self::groups::Groups;
 use self::pending::Pending;
 use super::aggregate::{Accumulator, Changes, Reader, accumulator, true_rows, write_i64};
@@ -44,6 +48,7 @@ pub struct GroupAggregate {
     /// Input rows of each group, by slot.
     counts: Vec<i64>,
     pending: Pending,
+    changed: Changed,
     append_only: bool,
     /// True once the row of a global aggregate is out.
     global_shown: bool,
@@ -77,6 +82,7 @@ impl GroupAggregate {
             calls: spec.aggregates.iter().map(call).collect::<Result<_>>()?,
             counts: vec![],
             pending: Pending::default(),
+            changed: Changed::new(ctx.checkpoints),
             append_only: spec.append_only_input,
             global_shown: false,
             watermark: None,
@@ -134,11 +140,30 @@ impl GroupAggregate {
             }
         }
         self.global_shown |= self.groups.is_global();
+        self.changed.mark(&slots);
         if last && !self.groups.is_global() {
             for slot in slots.into_iter().filter(|s| self.counts[*s as usize] == 0) {
+                if let Some((key, group)) = self.groups.entry(slot) {
+                    self.changed.remove(key, group);
+                }
                 self.groups.remove(slot);
                 self.calls.iter_mut().for_each(|c| c.accumulator.clear(slot));
             }
+        }
+        Ok(())
+    }
+
+    /// Writes the groups at these slots that are there.
+    fn write(&self, slots: impl IntoIterator<Item = u32>, out: &mut dyn SnapshotWriter) -> Result<()> {
+        for slot in slots {
+            let Some((key, key_group)) = self.groups.entry(slot) else { continue };
+            if self.groups.is_global() && !self.global_shown {
+                continue;
+            }
+            let mut value = vec![VERSION];
+            write_i64(self.counts[slot as usize], &mut value);
+            self.calls.iter().for_each(|c| c.accumulator.encode(slot, &mut value));
+            out.put(StateEntry { key_group, table: GROUPS, key: key.to_vec(), value: Some(value) })?;
         }
         Ok(())
     }
@@ -280,28 +305,31 @@ impl StatefulOperator for GroupAggregate {
         self.flush(true, out)
     }
 
-    fn snapshot(&mut self, out: &mut dyn SnapshotWriter) -> Result<()> {
+    fn snapshot(&mut self, mark: CheckpointMark, epoch: Epoch) -> Result<(SnapshotKind, FrozenState)> {
         if !self.pending.is_empty() {
             return Err(Error::internal("snapshot of an aggregate within an epoch"));
         }
-        for slot in 0..self.counts.len() as u32 {
-            let Some((key, key_group)) = self.groups.entry(slot) else { continue };
-            if self.groups.is_global() && !self.global_shown {
-                continue;
+        let delta = mark.base > 0 && self.changed.frozen == Some(mark.base);
+        let (gone, slots) = self.changed.take(epoch);
+        let mut segment = SegmentWriter::default();
+        if delta {
+            for (key, key_group) in gone {
+                segment.put(StateEntry::gone(key_group, GROUPS, &key))?;
             }
-            let mut value = vec![VERSION];
-            write_i64(self.counts[slot as usize], &mut value);
-            self.calls.iter().for_each(|c| c.accumulator.encode(slot, &mut value));
-            out.put(StateEntry { key_group, table: GROUPS, key: key.to_vec(), value })?;
+            self.write(slots, &mut segment)?;
+        } else {
+            self.write(0..self.counts.len() as u32, &mut segment)?;
         }
-        Ok(())
+        Ok((if delta { SnapshotKind::Delta } else { SnapshotKind::Full }, FrozenState::Encoded(segment)))
     }
 
-    fn restore(&mut self, from: &mut dyn SnapshotReader) -> Result<()> {
+    fn restore(&mut self, from: &mut dyn SnapshotReader, epoch: Epoch) -> Result<()> {
+        self.changed.frozen = Some(epoch);
         while let Some(entry) = from.next(self.range)? {
-            let (GROUPS, Some((&VERSION, value))) = (entry.table, entry.value.split_first()) else {
+            let value = entry.value.as_deref().unwrap_or_default();
+            let (GROUPS, Some((&VERSION, value))) = (entry.table, value.split_first()) else {
                 return Err(Error::new(SqlState::DATA_CORRUPTED, "state that is not of this version of GroupAggregate")
-                    .with_detail(format!("Table {}, version {:?}; known is version {VERSION}.", entry.table.0, entry.value.first())));
+                    .with_detail(format!("Table {}, version {:?}; known is version {VERSION}.", entry.table.0, value.first())));
             };
             let slot = self.groups.insert(&entry.key, entry.key_group);
             self.grow();
@@ -318,7 +346,7 @@ impl StatefulOperator for GroupAggregate {
 
     fn state_size(&self) -> StateSize {
         let values: usize = self.calls.iter().map(|c| c.accumulator.bytes()).sum();
-        let bytes = self.groups.bytes() + self.counts.capacity() * size_of::<i64>() + self.pending.bytes() + values;
+        let bytes = self.groups.bytes() + self.counts.capacity() * size_of::<i64>() + self.pending.bytes() + self.changed.bytes() + values;
         StateSize { keys: self.groups.len(), bytes }
     }
 }

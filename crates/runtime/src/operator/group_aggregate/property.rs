@@ -1,5 +1,6 @@
 //! View = batch: after every barrier the rows that came out are those that DataFusion computes over the same input with the batch
-//! aggregates, whatever order changes came in, and with recovery and rescaling in between.
+//! aggregates, whatever order changes came in, and with checkpoints (of changes and of
+//! everything, some given up), recovery and rescaling in between.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeMap;
@@ -190,9 +191,10 @@ async fn run(seed: u64, keys: &[usize], calls: &[(AggregateCall, &str)], append_
         }
         view.apply(&operator.barrier().unwrap_or_else(|e| panic!("seed {seed}: {e}")), seed);
         assert_eq!(view.rows(), oracle(&query, &table).await, "seed {seed}, {query}");
-        match random.below(4) {
-            0 => operator.recover(1).unwrap(),
-            1 if !keys.is_empty() => operator.recover(2).unwrap(),
+        match random.below(6) {
+            0 => operator.recover(operator.parallelism()).unwrap(),
+            1 | 2 if !keys.is_empty() => operator.recover([1, 3, 2][random.below(3)]).unwrap(),
+            3 | 4 => operator.checkpoint(random.below(3) > 0).unwrap(),
             _ => {}
         }
     }

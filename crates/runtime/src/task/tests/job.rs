@@ -19,7 +19,8 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::connector::{ConnectorProvider, SinkContext, SinkWriter, SourceContext};
 use crate::exchange::{NetworkBufferPool, ResultPartitionManager};
-use crate::source::{SourcePoll, SourceReader};
+use crate::source::{SourcePoll, SourcePosition, SourceReader};
+use crate::task::FrozenTask;
 use crate::task::{
     ChannelDescriptor, ExecutionState, InputGateDescriptor, ResultPartitionDescriptor, Task, TaskConfig, TaskDeploymentDescriptor,
     TaskEvent, TaskHandle, TaskListener, TaskMetricsSnapshot, TaskServices,
@@ -123,6 +124,8 @@ impl TaskListener for Shared {
             self.changed.notify_all();
         }
     }
+
+    fn frozen(&self, _attempt: ExecutionAttemptId, _frozen: FrozenTask) {}
 }
 
 /// No test takes nearly as long: one that does hangs.
@@ -173,7 +176,7 @@ impl SourceReader for ScriptReader {
         Ok(vec![])
     }
 
-    fn restore(&mut self, _: &[u8]) -> Result<()> {
+    fn restore(&mut self, _: &[SourcePosition], _: Epoch) -> Result<()> {
         Ok(())
     }
 }
@@ -254,7 +257,8 @@ fn descriptor(graph: &JobGraph, index: usize, subtask: u32, linger_ms: u64) -> T
         allocation: AllocationId(0),
         inputs: inputs.collect(),
         outputs: outputs.collect(),
-        config: TaskConfig { linger_ms, batch_rows: 64 },
+        config: TaskConfig { linger_ms, batch_rows: 64, checkpoints: false },
+        restore: None,
     }
 }
 
@@ -277,6 +281,7 @@ impl Job {
             network: Arc::clone(&network),
             partitions: Arc::new(ResultPartitionManager::new(Arc::clone(&network))),
             clock: Arc::new(SystemClock),
+            segments: None,
         };
         let started = SystemClock.monotonic();
         let mut handles = vec![];

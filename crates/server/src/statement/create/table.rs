@@ -1,6 +1,6 @@
 //! CREATE TABLE: a job of its own that keeps what the log says.
 
-use millstream_cluster::{JobKind, JobOptions, TableInfo};
+use millstream_cluster::{JobKind, JobOptions};
 use millstream_graph::StreamGraph;
 use millstream_planner::dml::{InsertTarget, bind_insert};
 use millstream_planner::plan_table;
@@ -9,6 +9,7 @@ use millstream_sql::statement::{CreateTable, Statement};
 use millstream_types::{Error, JobId, Result, SqlState};
 
 use super::{HalfMade, definition, descriptor, done, reserve};
+use crate::database::table_info;
 use crate::pg::service::Response;
 use crate::session::Session;
 use crate::statement::options::JobSettings;
@@ -38,15 +39,7 @@ pub(in crate::statement) async fn run(session: &mut Session, create: &CreateTabl
     let cluster = session.db.cluster();
     let options = JobOptions { relation: Some(reservation.id), table: true, ..JobOptions::new(JobKind::Table) };
     cluster.jobs().submit(graph, settings.job_options(options)).await?;
-    cluster.tables().register_table(TableInfo {
-        table: reservation.id,
-        job,
-        name: reservation.name.name.clone(),
-        schema,
-        key: table.primary_key.clone(),
-        not_null: (0..table.columns.len()).filter(|&i| table.columns[i].not_null).collect(),
-        hidden_row_id: table.hidden_row_id,
-    })?;
+    cluster.tables().register_table(table_info(reservation.id, &reservation.name.name, &table))?;
     let object = descriptor(session, &reservation, &Statement::CreateTable(create.clone()), vec![], ObjectKind::Table(table))?;
     reservation.publish(object)?;
     half_made.keep();

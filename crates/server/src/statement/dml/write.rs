@@ -112,7 +112,10 @@ pub(super) async fn write(session: &mut Session, target: &Target, locks: Option<
     let taken = if locks.is_none() { Some(writer.lock(&[table]).await?) } else { None };
     let locks = locks.or(taken.as_ref()).ok_or_else(|| Error::internal("no lock"))?;
     match &mut session.transaction {
-        None => writer.commit(locks, TransactionChanges { snapshot: None, changes: vec![(table, changes)] }).await.map(drop),
+        None => {
+            session.logged = writer.commit(locks, &TransactionChanges { snapshot: None, changes: vec![(table, changes)] })?;
+            Ok(())
+        }
         Some(transaction) => {
             let writes = transaction.writes.entry(table).or_default();
             writes.push(changes);
