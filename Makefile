@@ -1,7 +1,7 @@
 # Front door: each target prepares the machine (scripts/setup.sh, silent when nothing is missing) and calls one script.
 SHELL := bash
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test demo test lint fmt bench release
+.PHONY: help setup setup-test demo test lint fmt bench chaos release
 
 help: ## this list
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1\t\2/' | expand -t 20
@@ -26,6 +26,9 @@ fmt: setup-test ## format all Rust code
 
 bench: setup ## build with optimisation and print benchmark figures; ARGS='...' are passed on
 	@scripts/bench.sh $(ARGS)
+
+chaos: setup-test ## kill servers again and again: SEED=n ROUNDS=r; nothing may be lost
+	@SEED='$(SEED)' ROUNDS='$(ROUNDS)' scripts/chaos.sh
 
 release: setup ## build the optimised binary and print where it is
 	@. ./env.sh && cargo build --release --locked --bin millstream && echo "$$CARGO_TARGET_DIR/release/millstream"

@@ -2,13 +2,14 @@
 //!
 //! In the order a row meets them: [`sql_type`] and [`schema`] say what a column is, [`change_batch`] carries rows with their
 //! [`row_kind`], [`stream_element`] puts batches, watermarks and barriers into one stream, [`key_group`] says which subtask owns a
-//! key, [`ids`] names jobs, tasks and relations, [`error`] is the one error type, [`limits`] holds every limit with its unit.
+//! key, [`ids`] names jobs, tasks and relations, [`error`] is the one error type, [`faults`] makes failures on demand, [`limits`] holds every limit with its unit.
 
 pub mod change_batch;
 pub mod changelog;
 pub mod clock;
 pub mod datum;
 pub mod error;
+pub mod faults;
 pub mod ids;
 pub mod key_group;
 pub mod limits;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use millstream_graph::JobGraphGenerator;
+use millstream_types::faults::crash_point;
 use millstream_types::{Clock, Epoch, Error, JobId, Result, SqlState};
 use parking_lot::RwLock;
 use tokio::sync::{oneshot, watch};
@@ -48,6 +49,7 @@ impl Dispatcher {
         let record = JobRecord::new(graph, options, services.clock.unix_micros());
         let entry = self.entry(&record, JobState { status: JobStatus::Created, was_running: false, paused: false, cause: None })?;
         services.job_master.jobs.put(&record)?;
+        crash_point("create-job-recorded");
         let insert = |client| services.directory.insert(Arc::clone(&entry), client);
         JobMaster::start(Arc::clone(&entry), services.job_master.clone(), None, insert)
     }
@@ -85,9 +87,19 @@ impl Dispatcher {
         let (placeholder, _) = crate::job_master::JobMasterClient::new(services.job_master.token, 0);
         insert(placeholder);
         let newest = match &services.job_master.checkpoints {
-            Some(checkpoints) => checkpoints.recover(job).await?,
-            None => None,
+            Some(checkpoints) => checkpoints.recover(job).await,
+            None => Ok(None),
         };
+        let newest = match newest {
+            Ok(newest) => newest,
+            // The others start. It stays as it was, for the next start of the server.
+            Err(error) => {
+                tracing::error!(job = record.graph.name, %error, "the job cannot continue");
+                entry.state.send_modify(|s| (s.status, s.was_running, s.cause) = (JobStatus::Failed, true, Some(error)));
+                return JobMaster::show_ended(&entry, &services.job_master, JobStatus::Failed, insert);
+            }
+        };
+        crash_point("start-job-recovered");
         let recovered = RecoveredJob { newest, paused: record.paused };
         JobMaster::start(Arc::clone(&entry), services.job_master.clone(), Some(recovered), insert)
     }

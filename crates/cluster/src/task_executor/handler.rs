@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use millstream_runtime::task::{ExecutionState, FrozenTask, Task, TaskEvent, TaskHandle, TaskListener, TaskMetricsSnapshot, TaskServices};
 use millstream_state::CheckpointStorage;
+use millstream_types::faults::{Bug, crash_point, has_bug};
 use millstream_types::{Error, ExecutionAttemptId, Result, SqlState, TaskManagerId};
 use parking_lot::Mutex;
 
@@ -262,7 +263,8 @@ impl TaskExecutorGateway for TaskExecutor {
         };
         let file = message.file.clone();
         let written = tokio::task::spawn_blocking(move || super::segments::encode(&file, tasks)).await.map_err(Error::internal)??;
-        if !written.bytes.is_empty() {
+        crash_point("checkpoint-before-file");
+        if !written.bytes.is_empty() && !has_bug(Bug::AckBeforeUpload) {
             storage.write(&message.file, written.bytes.into()).await?;
         }
         Ok(written.tasks)

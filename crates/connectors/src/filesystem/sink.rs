@@ -14,6 +14,7 @@ use arrow::datatypes::SchemaRef;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use millstream_graph::SinkSpec;
 use millstream_runtime::connector::{SinkContext, SinkWriter};
+use millstream_types::faults::{Bug, crash_point, has_bug};
 use millstream_types::{Barrier, ChangeBatch, Clock, Epoch, Error, Result, Schema, SqlState};
 use rustix::fs::RenameFlags;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,8 @@ pub struct FileWriter {
     one_file: Option<String>,
     /// Job, vertex and subtask: the part of names that no other writer has.
     owner: String,
+    /// The cut and the attempt that this writer started with: no file that was prepared for that cut, or before, has the same hidden name.
+    start: String,
     part: Option<Part>,
     /// Files started.
     sequence: u32,
@@ -65,7 +68,7 @@ pub(crate) fn commit(spec: &SinkSpec, committables: &[Vec<u8>], roots: &[PathBuf
             |e: serde_json::Error| Error::new(SqlState::DATA_CORRUPTED, "a prepared file cannot be read").with_detail(e.to_string());
         let Prepared { hidden, name } = serde_json::from_slice(committable).map_err(wrong)?;
         match rustix::fs::renameat_with(&dir, &hidden, &dir, &name, RenameFlags::NOREPLACE) {
-            Ok(()) => (),
+            Ok(()) => crash_point("sink-renamed"),
             // It has its name, or had it until somebody took the file away.
             Err(rustix::io::Errno::NOENT) => (),
             Err(rustix::io::Errno::EXIST) => return Err(exists(&format!("{}/{name}", config.path))),
@@ -120,6 +123,7 @@ impl FileWriter {
             dir,
             one_file: name,
             owner,
+            start: format!("{}-{}", ctx.restored.unwrap_or(0), ctx.attempt.attempt),
             part: None,
             sequence: 0,
             epoch: 0,
@@ -140,7 +144,7 @@ impl FileWriter {
 
     fn start(&mut self) -> Result<Part> {
         self.sequence += 1;
-        let hidden = format!("{}{}", hidden_prefix(&self.owner), self.sequence);
+        let hidden = format!("{}{}-{}", hidden_prefix(&self.owner), self.start, self.sequence);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let file = self.dir.open_with(&hidden, &options).map_err(|e| failed(&hidden, e))?.into_std();
@@ -238,7 +242,11 @@ impl SinkWriter for FileWriter {
         if !self.checkpoints {
             return Ok(vec![]);
         }
+        if has_bug(Bug::CommitBeforeDurable) {
+            self.publish()?;
+        }
         self.prepare()?;
+        crash_point("sink-prepared");
         // The name itself must be on the disk, too.
         if !self.prepared.is_empty() {
             self.dir.open(".").and_then(|dir| dir.sync_all()).map_err(|e| failed(&self.config.path, e))?;

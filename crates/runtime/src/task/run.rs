@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use millstream_state::{FrozenOperator, LogStore, RelationStore, SegmentReader, SegmentSnapshot};
 use millstream_types::clock::thread_cpu_time;
+use millstream_types::faults::{Bug, has_bug};
 use millstream_types::{Barrier, CheckpointMark, Clock, Epoch, Error, ExecutionAttemptId, KeyGroupRange, OperatorId, Result, Schema};
 use parking_lot::Mutex;
 
@@ -202,7 +203,7 @@ fn work(task: &Running, descriptor: TaskDeploymentDescriptor, services: &TaskSer
     if head.node.spec.is_source() {
         let mut outputs = Outputs::build(chain, 0, &mut operator, &mut partition)?;
         let mut reader = build_source(&head.node, &ctx, &services.log, &task.control.waker)?;
-        if let Some(restore) = descriptor.restore.as_ref().filter(|r| r.epoch > 0) {
+        if let Some(restore) = descriptor.restore.as_ref().filter(|r| r.epoch > 0 && !has_bug(Bug::ForgetPosition)) {
             let positions = source_loop::positions(&mut state_of(head.node.id, &descriptor, services)?)?;
             reader.restore(&positions, restore.epoch)?;
         }

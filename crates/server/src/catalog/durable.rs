@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use millstream_sql::catalog::ObjectDescriptor;
 use millstream_state::{MetadataStore, MetadataWrite};
+use millstream_types::faults::crash_point;
 use millstream_types::{Error, Result, SqlState};
-use parking_lot::Mutex;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -76,7 +76,12 @@ impl CatalogStore for DurableStore {
         }
         let writes = difference(current, &next)?;
         if !writes.is_empty() {
+            let grows = next.all_objects().count() > current.all_objects().count();
+            if grows {
+                crash_point("create-before-publish");
+            }
             self.metadata.commit(&[], writes)?;
+            crash_point(if grows { "create-published" } else { "drop-unpublished" });
         }
         *self.newest.write() = Arc::new(next);
         Ok(true)

@@ -3,7 +3,7 @@
 use millstream_sql::catalog::ColumnDescriptor;
 use millstream_sql::statement::{ObjectType, Show, ShowObjects};
 use millstream_types::sql_type::{NUMERIC_DEFAULT_SCALE, NUMERIC_MAX_PRECISION};
-use millstream_types::{Error, Result, Schema, SqlState, SqlType};
+use millstream_types::{Error, JobId, Result, Schema, SqlState, SqlType};
 
 use super::rows;
 use crate::pg::service::Response;
@@ -43,6 +43,14 @@ fn content(session: &Session, show: &Show) -> Result<SystemRows> {
             for c in object.kind.columns() {
                 let nullable = if c.not_null { "no" } else { "yes" };
                 shown.push(vec![c.column.name.as_str().into(), type_name(c).into(), nullable.into(), c.default.clone().into()]);
+            }
+            Ok(shown)
+        }
+        Show::Checkpoints(name) => {
+            let object = session.object(name, "streaming job")?;
+            let mut shown = system::checkpoint_columns();
+            for checkpoint in session.db.cluster().checkpoints(JobId(object.id.0)) {
+                shown.push(system::checkpoint_cells(&object.name, &checkpoint));
             }
             Ok(shown)
         }

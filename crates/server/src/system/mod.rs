@@ -15,7 +15,7 @@ use millstream_types::{ObjectId, Result, Schema};
 
 use crate::catalog::Catalog;
 use crate::database::Database;
-pub(crate) use ms_catalog::{job_cells, job_columns, own_jobs};
+pub(crate) use ms_catalog::{checkpoint_cells, checkpoint_columns, job_cells, job_columns, own_jobs};
 pub(crate) use table::Rows as SystemRows;
 use table::Rows;
 

@@ -1,5 +1,6 @@
-//! `ms_catalog`: jobs, vertices, subtasks, slots, relations, settings, epochs.
+//! `ms_catalog`: jobs, vertices, subtasks, slots, relations, checkpoints, settings, epochs.
 
+use millstream_cluster::checkpoint::{CheckpointOverview, CheckpointStatus};
 use millstream_cluster::{JobKind, JobOverview};
 use millstream_types::{Result, SqlType};
 
@@ -15,6 +16,7 @@ pub(super) fn rows(source: &Source, name: &str) -> Result<Option<Rows>> {
         "slots" => slots(source),
         "relations" => relations(source),
         "settings" => settings(source),
+        "checkpoints" => checkpoints(source),
         "epochs" => epochs(source),
         _ => return Ok(None),
     }))
@@ -54,6 +56,52 @@ pub(crate) fn job_columns() -> Rows {
         ("cause", SqlType::Text),
         ("started", SqlType::TimestampTz),
     ])
+}
+
+/// SHOW CHECKPOINTS and `ms_catalog.checkpoints`: the last ones of each job, oldest first. Times in microseconds, sizes in bytes.
+pub(crate) fn checkpoint_columns() -> Rows {
+    Rows::new(&[
+        ("job", SqlType::Text),
+        ("epoch", SqlType::BigInt),
+        ("status", SqlType::Text),
+        ("cause", SqlType::Text),
+        ("ended", SqlType::TimestampTz),
+        ("duration_us", SqlType::BigInt),
+        ("sync_us", SqlType::BigInt),
+        ("written_bytes", SqlType::BigInt),
+        ("state_bytes", SqlType::BigInt),
+        ("keys", SqlType::BigInt),
+    ])
+}
+
+pub(crate) fn checkpoint_cells(job: &str, checkpoint: &CheckpointOverview) -> Vec<Cell> {
+    let (status, cause) = match &checkpoint.status {
+        CheckpointStatus::Completed => ("COMPLETED", None),
+        CheckpointStatus::Failed(cause) => ("FAILED", Some(cause.to_string())),
+    };
+    let micros = |d: std::time::Duration| u64::try_from(d.as_micros()).unwrap_or(u64::MAX);
+    vec![
+        job.into(),
+        checkpoint.epoch.into(),
+        status.into(),
+        cause.into(),
+        Cell::Time(checkpoint.end_time_micros),
+        micros(checkpoint.duration).into(),
+        micros(checkpoint.sync).into(),
+        checkpoint.written_bytes.into(),
+        checkpoint.state_bytes.into(),
+        checkpoint.keys.into(),
+    ]
+}
+
+fn checkpoints(source: &Source) -> Rows {
+    let mut rows = checkpoint_columns();
+    for job in own_jobs(source) {
+        for checkpoint in source.db.cluster().checkpoints(job.job) {
+            rows.push(checkpoint_cells(&job.name, &checkpoint));
+        }
+    }
+    rows
 }
 
 /// Jobs of the database.

@@ -18,6 +18,13 @@ impl StatementParser<'_> {
             }
             return Ok(Statement::Show(Show::Columns(self.name()?)));
         }
+        if self.take("checkpoints") {
+            self.expect("for")?;
+            if !self.take("streaming job") {
+                self.expect("job")?;
+            }
+            return Ok(Statement::Show(Show::Checkpoints(self.name()?)));
+        }
         let plural = ObjectType::ALL.into_iter().map(|kind| (format!("{}s", kind.keyword().to_lowercase()), kind));
         for (words, object_type) in plural.chain([("jobs".to_string(), ObjectType::StreamingJob)]) {
             if self.take(&words) {

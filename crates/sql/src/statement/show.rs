@@ -17,6 +17,8 @@ pub enum Show {
     Create(ObjectType, ObjectName),
     /// `SHOW COLUMNS FROM t`, `DESCRIBE t`.
     Columns(ObjectName),
+    /// `SHOW CHECKPOINTS FOR JOB j`: the last ones of the job of that name, also of a table or view.
+    Checkpoints(ObjectName),
     /// `SHOW name`: a setting.
     Variable(String),
     /// `SHOW ALL`: every setting.
@@ -47,6 +49,7 @@ impl fmt::Display for Show {
             }
             Show::Create(kind, name) => write!(f, "SHOW CREATE {} {name}", kind.keyword()),
             Show::Columns(name) => write!(f, "SHOW COLUMNS FROM {name}"),
+            Show::Checkpoints(name) => write!(f, "SHOW CHECKPOINTS FOR JOB {name}"),
             Show::Variable(name) => write!(f, "SHOW {}", dotted(name)),
             Show::All => f.write_str("SHOW ALL"),
         }

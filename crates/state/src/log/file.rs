@@ -12,6 +12,7 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use millstream_types::faults::crash_point;
 use millstream_types::{ChangeBatch, Epoch, Error, RelationId, Result, SqlState};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::watch;
@@ -168,7 +169,11 @@ impl Shared {
             saw.extend(record.changes.iter().map(|(table, _)| (*table, record.epoch)));
         }
         if let Some(file) = file {
-            file.append(&bytes).and_then(|()| file.sync()).map_err(|e| failed("the newest log file", &e))?;
+            crash_point("log-before-write");
+            file.append(&bytes).map_err(|e| failed("the newest log file", &e))?;
+            crash_point("log-before-sync");
+            file.sync().map_err(|e| failed("the newest log file", &e))?;
+            crash_point("log-synced");
         }
         let mut inner = self.inner.lock();
         let (queued, written) = (batch.iter().map(|(_, r)| size(r)).sum::<usize>(), bytes.len());

@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use millstream_types::faults::{self, Bug};
 use rustix::fs::FallocateFlags;
 
 /// Bytes that a file grows by before they are written: a sync of data in them need not sync the file's size.
@@ -57,6 +58,12 @@ pub struct Directory {
     path: PathBuf,
 }
 
+/// Keeps bytes to itself until they are synced, so that a killed process loses them.
+struct UntilSynced {
+    file: OpenFile,
+    unsynced: Vec<u8>,
+}
+
 struct OpenFile {
     file: File,
     written: u64,
@@ -78,7 +85,8 @@ impl LogFiles for Directory {
     fn create(&self, name: &str) -> io::Result<Box<dyn LogFile>> {
         let file = OpenOptions::new().write(true).create_new(true).open(self.path.join(name))?;
         File::open(&self.path)?.sync_all()?;
-        Ok(Box::new(OpenFile { file, written: 0, allocated: 0 }))
+        let file = OpenFile { file, written: 0, allocated: 0 };
+        Ok(if faults::loses_unsynced() { Box::new(UntilSynced { file, unsynced: vec![] }) } else { Box::new(file) })
     }
 
     fn list(&self) -> io::Result<Vec<String>> {
@@ -113,5 +121,21 @@ impl LogFile for OpenFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.file.sync_data()
+    }
+}
+
+impl LogFile for UntilSynced {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.unsynced.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        if faults::has_bug(Bug::SkipFsync) {
+            return Ok(());
+        }
+        self.file.append(&self.unsynced)?;
+        self.unsynced.clear();
+        self.file.sync()
     }
 }
