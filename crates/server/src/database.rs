@@ -19,6 +19,7 @@ use millstream_types::{Clock, JobId, ObjectId, Result, SystemClock};
 use parking_lot::Mutex;
 
 use crate::catalog::{Catalog, CatalogState, DurableStore};
+use crate::query_threads::QueryThreads;
 
 /// How a database is opened.
 #[derive(Clone, Debug)]
@@ -56,6 +57,7 @@ pub struct Database {
     cluster: Arc<MiniCluster>,
     connectors: Arc<ConnectorRegistry>,
     batch: SessionState,
+    query_threads: QueryThreads,
     clock: Arc<dyn Clock>,
     default_parallelism: u32,
     /// Contexts of catalog queries by database, made when they are first needed.
@@ -125,6 +127,7 @@ impl Database {
             cluster,
             connectors,
             batch: session_state(runtime),
+            query_threads: QueryThreads::start()?,
             clock,
             default_parallelism,
             catalog_contexts: Mutex::default(),
@@ -156,6 +159,11 @@ impl Database {
     /// The batch engine.
     pub fn batch(&self) -> &SessionState {
         &self.batch
+    }
+
+    /// Where the plans of ad hoc reads run.
+    pub(crate) fn query_threads(&self) -> &QueryThreads {
+        &self.query_threads
     }
 
     /// Time.

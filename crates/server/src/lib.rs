@@ -12,6 +12,7 @@ pub mod database;
 pub mod demo;
 pub mod http;
 pub mod pg;
+mod query_threads;
 pub mod session;
 pub mod start;
 mod statement;

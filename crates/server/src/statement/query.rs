@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use datafusion::execution::SendableRecordBatchStream;
-use datafusion::physical_plan::execute_stream;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use futures::StreamExt;
 use millstream_cluster::{Isolation, ReadLease};
@@ -86,7 +85,7 @@ pub(super) async fn stream(
     let plan = batch::with_rows(bound.plan, &|relation, with_hidden| scans.provider(relation, with_hidden))?;
     let state = session.db.batch();
     let physical = state.create_physical_plan(&plan).await.map_err(|e| from_datafusion_in(text, e))?;
-    let rows = execute_stream(physical, query_memory::task_context(session)).map_err(|e| from_datafusion_in(text, e))?;
+    let rows = session.db.query_threads().run(physical, query_memory::task_context(session));
     let schema = bound.schema.to_arrow();
     let target = Arc::clone(&schema);
     let held = rows.map(move |batch| {
